@@ -84,6 +84,21 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def paper(session: nox.Session) -> None:
+    """Typeset docs/paper/paper.md as docs/_build/paper.pdf with pandoc and typst."""
+    session.install("pypandoc_binary", "typst")
+    source, folder = Path("docs/paper").absolute(), Path("docs/_build")
+    folder.mkdir(exist_ok=True)
+    text, target = Path(session.create_tmp()).absolute() / "paper.typ", (folder / "paper.pdf").absolute()
+    convert = (
+        f"import pypandoc; pypandoc.convert_file({str(source / 'paper.md')!r}, 'typst', outputfile={str(text)!r}, "
+        f"extra_args=['--standalone', '--citeproc', {'--bibliography=' + str(source / 'paper.bib')!r}])"
+    )
+    session.run("python", "-c", convert)
+    session.run("python", "-c", f"import typst; typst.compile({str(text)!r}, output={str(target)!r})")
+
+
+@nox.session
 def wheel(session: nox.Session) -> None:
     """Build the source distribution and both kinds of wheel, and test each in an environment outside the checkout."""
     session.install("build", "twine")

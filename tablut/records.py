@@ -121,11 +121,10 @@ def _faulty_column(line: str) -> int:
     return min(sum(len(field) + 1 for field in fields[:faulty]), len(line)) + 1
 
 
-def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameRecord:
-    """Return a game of an archive as a record, with a note on the number of other games in the archive."""
+def record_of(game: ArchivedGame, variant: Variant) -> GameRecord:
+    """Return a game of an archive as a record."""
     moves = tuple(parsed_move(word, variant.size) for word in game.moves)
-    notes = (f"the archive contains {others} other game{'s' * (others > 1)}",) if others else ()
-    return GameRecord({}, variant, None, moves, game.winner, notes=notes)
+    return GameRecord({}, variant, None, moves, game.winner)
 
 
 def write_line(record: GameRecord, variant: Variant) -> str:
@@ -154,6 +153,12 @@ _PREFIX = re.compile(r"(?:OpenTafl |Ludii |game |system )?(?:record|log|trial)(?
 Games = Iterable[GameRecord | InputError]
 
 
+def name_source(error: InputError, kind: str, origin: str) -> None:
+    """Name the kind and the source of a record in an error, instead of the words ``record`` and so on."""
+    error.subject = _PREFIX.sub("", error.subject, count=1)
+    error.within(f"{kind} {excerpt(origin)}")
+
+
 def _trial(text: str, variant: Variant | None) -> Games:
     try:
         return [read_trial(text, variant)]
@@ -169,7 +174,9 @@ def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
     )
 
 
-def read_archive_games(text: str, variant: Variant | None) -> Iterator[tuple[int, GameRecord | InputError]]:
+def read_archive_games(
+    text: str, variant: Variant | None, *, from_top: bool = False
+) -> Iterator[tuple[int, GameRecord | InputError]]:
     """Yield each game of an archive, or the error that makes it unreadable, with the number of its line."""
     games, unread = read_archive(text)
     lines: list[tuple[int, ArchivedGame | str]] = [*((game.number, game) for game in games), *unread.items()]
@@ -179,7 +186,7 @@ def read_archive_games(text: str, variant: Variant | None) -> Iterator[tuple[int
                 raise InputError(found, subject=f"line {number}")
             if variant is None:
                 raise NoRulesError("archive: does not name a rule set")
-            yield number, record_of(found, variant)
+            yield number, record_of(turned(found, variant.size) if from_top else found, variant)
         except InputError as error:
             yield number, error
 
@@ -217,7 +224,10 @@ KINDS: Final = (
 )
 
 
-KINDS_OF_RECORDS: Final = 'tags such as [Variant "ashton"], an OpenTafl record, a Bologna log or an archive'
+KINDS_OF_RECORDS: Final = (
+    'tags such as [Variant "ashton"], an OpenTafl record, a Bologna log, '
+    "JSON from a web site, a Ludii trial or an archive"
+)
 
 
 def kind_of(text: str, *, ruled: bool = False) -> RecordKind | None:
@@ -260,9 +270,9 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     Parameters
     ----------
     text : str or bytes
-        A record in the toolkit's own format, a PGN file, an OpenTafl record, a trial of Ludii, or a game log or system
-        log of the Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in
-        neither encoding are decoded as Latin-1.
+        A record in the toolkit's own format, a PGN file, an OpenTafl record, JSON from a web site, a trial of Ludii, or
+        a game log or system log of the Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order
+        mark. Logs that are in neither encoding are decoded as Latin-1.
     variant : Variant, str or path-like, optional
         Rules to use instead of those that the record names. If the two differ, a warning is added to
         the record. If the record contains a digest of its rules, the given rules must match the digest.
@@ -293,13 +303,12 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     kind = kind_of(text, ruled=rules is not None)
     if kind is None:
         shown = excerpt(origin) if origin else excerpt(text.strip(), 40)
-        raise InputError(f"expected {KINDS_OF_RECORDS}", subject=f"record {shown}")
+        raise InputError(f"expected {KINDS_OF_RECORDS}" if text.strip() else "is empty", subject=f"record {shown}")
     try:
         return kind.read(text, rules)
     except InputError as error:
         if origin:
-            error.subject = _PREFIX.sub("", error.subject, count=1)
-            error.within(f"{kind.name} {excerpt(origin)}")
+            name_source(error, kind.name, origin)
         raise
 
 

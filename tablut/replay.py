@@ -17,11 +17,23 @@ from tablut.errors import IllegalMoveError, InputError
 from tablut.formats.game import GameRecord, NoRulesError
 from tablut.formats.native import parsed_move
 from tablut.position import MoveText, Position, square_name
-from tablut.records import KINDS_OF_RECORDS, NATIVE, ArchivedGame, kind_of, read_record, turned
+from tablut.records import (
+    ARCHIVE,
+    KINDS_OF_RECORDS,
+    NATIVE,
+    ArchivedGame,
+    RecordKind,
+    kind_of,
+    name_source,
+    read_archive,
+    read_archive_games,
+    read_record,
+    turned,
+)
 from tablut.results import MoveResult, OutcomeResult, Result, outcome_result
 from tablut.rules import Outcome
 from tablut.variants import Variant, shipped_variant, shipped_variants
-from tablut.work.files import brief, excerpt
+from tablut.work.files import brief
 from tablut.work.progress import Observer
 
 MOST_PLIES: Final = 20_000
@@ -127,8 +139,8 @@ def fitting_rules(text: str) -> Variant:
     """
     kind, fits, sites = kind_of(text) or NATIVE, dict[str, int](), set[str]()
     for variant in shipped_variants():
-        for _, record in islice(kind.games(text, variant), _TRIED):
-            if isinstance(record, GameRecord) and record.moves and not replay(record).problems:
+        for _, record in _games(kind, text, variant, _TRIED):
+            if isinstance(record, GameRecord) and _is_faultless(record):
                 fits[variant.name] = fits.get(variant.name, 0) + 1
                 sites.add(record.tags.get("Site", ""))
     best = [name for name, games in fits.items() if games == max(fits.values())]
@@ -140,21 +152,51 @@ def fitting_rules(text: str) -> Variant:
     raise NoRulesError(f"names no rule set, and {fitting}", subject="record", example=next(iter(fits), "ashton"))
 
 
-def read_games(text: str, variant: Variant | None = None) -> Iterator[tuple[int, GameRecord | InputError]]:
+def _is_faultless(record: GameRecord) -> bool:
+    try:
+        return bool(record.moves) and not replay(record).problems
+    except InputError:  # the game cannot begin in its start position, or is too long
+        return False
+
+
+def read_games(
+    text: str, variant: Variant | None = None, *, origin: str = ""
+) -> Iterator[tuple[int, GameRecord | InputError]]:
     """Yield each game of a file of any kind, or the error that makes it unreadable, with its number in the file.
 
-    The number of a game in an archive is that of its line. Games that name no rule set are read under the rules that
-    fit them.
+    The number of a game in an archive is that of its line. Its ranks are counted from the edge that makes more games of
+    the archive legal. Games that name no rule set are read under the rules that fit them. The ``origin`` is the name of
+    the text in the error for a text of which nothing can be read.
     """
-    kind = kind_of(text, ruled=variant is not None)
-    if kind is None:
-        raise InputError(f"expected {KINDS_OF_RECORDS}", subject="record")
-    named = kind.games(text, variant)
-    if not any(isinstance(game, NoRulesError) for _, game in islice(kind.games(text, variant), _TRIED)):
-        yield from named
+    try:
+        kind = kind_of(text, ruled=variant is not None)
+        if kind is None or not text.strip():
+            raise InputError(f"expected {KINDS_OF_RECORDS}" if text.strip() else "is empty", subject="record")
+        if variant is not None or not any(
+            isinstance(game, NoRulesError) for _, game in _games(kind, text, None, _TRIED)
+        ):
+            yield from _games(kind, text, variant)
+            return
+        fitted = _games(kind, text, fitting_rules(text))
+        for (number, game), (_, other) in zip(_games(kind, text, None), fitted, strict=True):
+            yield number, other if isinstance(game, NoRulesError) else game
+    except InputError as error:
+        if origin:
+            name_source(error, "record", origin)
+        raise
+
+
+def _games(
+    kind: RecordKind, text: str, variant: Variant | None, most: int | None = None
+) -> Iterator[tuple[int, GameRecord | InputError]]:
+    """Yield the first games of a text, or all of them. Count an archive's ranks from the edge that fits its games."""
+    if kind is ARCHIVE and variant is not None and not same_upside_down(variant):
+        ranks = replay_archive(variant, read_archive(text)[0][:most], Observer())[1]
+        yield from islice(read_archive_games(text, variant, from_top=ranks == "top"), most)
         return
-    for (number, game), (_, fitted) in zip(named, kind.games(text, fitting_rules(text)), strict=True):
-        yield number, fitted if isinstance(game, NoRulesError) else game
+    for number, game in islice(kind.games(text, variant), most):
+        unruled = isinstance(game, GameRecord) and game.variant is None
+        yield number, NoRulesError("names no rule set", subject="record") if unruled else game
 
 
 def read_fitting_record(text: str, variant: Variant | None, origin: str) -> GameRecord:
@@ -168,7 +210,8 @@ def read_fitting_record(text: str, variant: Variant | None, origin: str) -> Game
     try:
         rules = fitting_rules(text)
     except NoRulesError as error:
-        error.subject = f"record {excerpt(origin)}" if origin else "record"
+        if origin:
+            name_source(error, "record", origin)
         raise
     record = read_record(text, rules, origin=origin)
     return replace(record, notes=(*record.notes, f"the record names no rule set; {rules.name} fits its moves"))

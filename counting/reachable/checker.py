@@ -1,11 +1,15 @@
 """An independent certificate checker, with naive versions of lemmas, predecessors, backward trees and numbers.
 
 The checker uses `tablut.rules.NaiveGame` and the variant's data, but not the search, the compiled lemmas or the
-compiled sampler. Locked sets are defined in `counting.exclusions.sets`. The checker numbers positions itself,
-from the variant's regions and the definition in the docs, so it would find an error in `tablut.indexing`. The ranks
-of final placements are the only exception: they are computed by `tablut.indexing.EndingIndex` here, too. Numbers are
-drawn with numpy's generator. The intervals are computed with a different scipy function from the one used for the
-estimate. Pockets are found by `PlainReach`, and are checked here by different code, move by move.
+compiled sampler. It numbers positions itself, from the variant's regions and the definition in the docs, so it would
+find an error in `tablut.indexing`. Numbers are drawn with numpy's generator. The intervals are computed with a
+different scipy function from the one used for the estimate.
+
+The checker and the estimate have this code in common: `tablut.indexing.EndingIndex` ranks final placements, `ENDED_AS`
+lists their outcomes, and `counting.reachable.certificates` reads and writes the file. In addition, both use
+`counting.exclusions.sets.Arrivals`, which decides whether a piece of a set could have arrived last. The estimate uses
+it only to find pockets (with `PlainReach`), and the checker only for locked sets: `Checker.pocket` checks pockets with
+different code, move by move.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from counting.reachable.drawing import draw_number, drawer_for
 from counting.reachable.lemmas import LAST_MOVE, LOCKED, lemmas_for
 from counting.reachable.tallies import count_lemmas
 from tablut.engine import engine_for
-from tablut.engine.distant import is_far
+from tablut.engine.distant import has_shieldwalls
 from tablut.engine.engine import position_keys, words_of_keys
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import make, unmake
@@ -363,7 +363,7 @@ def _un_moves_to(
         move = move_of(t, cell_on_cross(t, centre, place), cell)
         way = direction_on_cross(centre, place)
         count = add_unmoves(records, count, move, sides & ~way, missing)
-        if is_far(t.distant) and t.distant.shieldwall != 0:
+        if has_shieldwalls(t.distant):
             count = add_wall_unmoves(t, r, board, (cell, way), records, count, undo_of(move, sides & ~way), missing)
     return count
 

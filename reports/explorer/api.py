@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import AsyncIterator
 from enum import Enum
@@ -52,7 +53,7 @@ from retrograde.solver.report import SolveReport
 from retrograde.solver.solution import memory_needed
 from tablut import svg
 from tablut.engine import engine_for
-from tablut.errors import InputError, did_you_mean
+from tablut.errors import InputError, MachineError, TablutError, did_you_mean
 from tablut.play.collection import PositionGames, open_collection
 from tablut.play.players.registry import BestMoveResult, spec_of
 from tablut.play.search.limits import SearchLimits
@@ -73,6 +74,7 @@ from tablut.variants import shipped_name, shipped_variants
 from tablut.variants.schema import write_variant
 from tablut.work.files import excerpt
 
+_LOG = logging.getLogger("tablut.explorer")
 _SOLVABLE: Final = 64 << 20
 """Maximum size, in bytes, of a solution that `/api/solve` computes. The computation takes a few seconds at most."""
 
@@ -179,10 +181,18 @@ class _Commands:
         if (path := self._settings.games) is None:
             raise NotFoundError("no collection of games is served", subject="games")
         board = request.board()
+        board.outcome()  # refuse an invalid position, which is not the collection's fault
 
         def answer() -> Result:
-            with open_collection(path) as collection:
-                found = collection.answer(board, most=8)
+            name, position = board.variant.name, str(board.position)
+            found = PositionGames(variant=name, position=position, total=0, ended=0, moves=[], games=[])
+            try:
+                with open_collection(path) as collection:
+                    if collection.has(board.variant):
+                        found = collection.answer(board, most=8)
+            except TablutError as error:
+                _LOG.error("tablut: %s", error)
+                raise MachineError("the server's collection of games cannot be read") from error
             # Visitors must not see the folder names of this machine.
             games = [game.model_copy(update={"file": PurePath(game.file).name}) for game in found.games]
             return found.model_copy(update={"games": games})

@@ -310,7 +310,8 @@ class Job:
         if name == "compiles":
             self.compiles = content
         elif name == "ready":
-            self._until = min(self._until, time.monotonic() + self._seconds)
+            if not self._stopping:
+                self._until = time.monotonic() + self._seconds
         elif self.messages.qsize() < _MOST_MESSAGES:
             self.messages.put_nowait((name, content))
 

@@ -53,7 +53,7 @@ from retrograde.proofs.table import (
     send_for,
 )
 from tablut.engine.attacks import escape_targets, is_legal, king_capture, king_slides, may_end_afar, winner_of
-from tablut.engine.distant import is_far
+from tablut.engine.distant import has_shieldwalls
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, read_word
 from tablut.engine.kernels import (
     can_move,
@@ -615,11 +615,7 @@ def _mobile_lines(t: Tables, board: BoardArray, side: int) -> int:
 @inlined
 def _ply_may_decide_otherwise(t: Tables, board: BoardArray, side: int) -> bool:
     """Return whether a ply by a side may capture the last attacker or leave the other side without a legal move."""
-    if (
-        (side == 0 and count_of(t, board, 1) <= 3)
-        or (is_far(t.distant) and t.distant.shieldwall != 0)
-        or may_end_afar(t, board, side)
-    ):
+    if (side == 0 and count_of(t, board, 1) <= 3) or has_shieldwalls(t.distant) or may_end_afar(t, board, side):
         return True
     if side == 1:
         king = king_of(t, board)

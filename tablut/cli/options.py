@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tablut.board import Board
-from tablut.cli.command import Decorator, argument, beginning, bundle, option, whole
+from tablut.cli.command import Decorator, argument, beginning, bundle, name_of, option, whole
 from tablut.cli.runtime import Interrupted, Reply
 from tablut.errors import InputError, input_failure
 from tablut.formats import reading
@@ -60,9 +60,19 @@ def material_option(help: str) -> Decorator:  # noqa: A002
     return option("--material", metavar="AvD", multiple=True, help=help)
 
 
+class _PathType(click.Path):
+    """Type of a parameter that takes the path of a file or folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or raise `InputError` if it is empty."""
+        if not str(value).strip():
+            raise InputError("is empty", subject=f"{name_of(param)} {value!r}", remedy="name a file or folder")
+        return super().convert(value, param, ctx)
+
+
 def file_option(*names: str, metavar: str = "FILE", **settings: Any) -> Decorator:
     """Declare an option that takes a file or folder."""
-    return option(*names, type=click.Path(path_type=Path), metavar=metavar, **settings)
+    return option(*names, type=_PathType(path_type=Path), metavar=metavar, **settings)
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,7 @@ class Pictures:
         if self.gif is not None:
             from tablut.pictures import draw_gif
 
+            files.check_output(self.gif)
             files.write_bytes(self.gif, draw_gif(drawings))
 
     @property
@@ -227,13 +238,16 @@ def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
 
 
 @contextmanager
-def suggesting_rules() -> Iterator[None]:
-    """Add the way out to the error for a record that names no rule set."""
+def suggesting_rules(origin: str = "") -> Iterator[None]:
+    """Add the way out, and the name of the file if it is given, to the error for a record that names no rule set."""
     from tablut.formats.game import NoRulesError
+    from tablut.records import name_source
 
     try:
         yield
     except NoRulesError as error:
+        if origin:
+            name_source(error, "record", origin)
         raise InputError(str(error), remedy=f"add the rule set, such as -v {error.example}") from error
 
 

@@ -25,7 +25,7 @@ from tablut.cli.options import (
     warn_if_impossible,
 )
 from tablut.cli.people import PeopleConsole
-from tablut.cli.runtime import EXIT_NO, Reply, progress
+from tablut.cli.runtime import EXIT_NO, Reply
 from tablut.errors import InputError
 from tablut.formats import bologna, opentafl
 from tablut.formats.game import RECORD_BYTES
@@ -39,8 +39,6 @@ from tablut.records import (
     GameRecord,
     decoded,
     kind_of,
-    read_archive,
-    record_of,
     write_line,
 )
 from tablut.replay import (
@@ -48,9 +46,7 @@ from tablut.replay import (
     ReplayResult,
     read_games,
     replay,
-    replay_archive,
     replay_result,
-    same_upside_down,
 )
 from tablut.results import MoveResult, Result, ending
 from tablut.variants import load_variant
@@ -162,13 +158,18 @@ def replay_command(
     """Check a game record against the rules, move by move.
 
     The file may be a record in the toolkit's own format, a PGN file, an OpenTafl record, a log from the
-    Bologna server, or an archive with --game. Exit code 1: the record is wrong, because a move is
-    illegal, or a capture, a position or the result contradicts the rules.
+    Bologna server, JSON from a web site, a trial of Ludii, or an archive with --game. Exit code 1: the
+    record is wrong, because a move is illegal, or a capture, a position or the result contradicts the
+    rules.
     """
     pictures.check_folders()
     if save is not None:
         check_output(save)
     text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
+    if pictures.gif is not None and pictures.gif.exists() and file != "-" and pictures.gif.samefile(file):
+        raise InputError(
+            "is the record itself", subject=f"output file {str(pictures.gif)!r}", remedy="choose another file"
+        )
     kind = kind_of(text) or NATIVE
     if game is not None:
         record = _game_of(text, file, variant, game)
@@ -204,12 +205,7 @@ def replay_command(
 def _game_of(text: str, file: str, variant: str | None, number: int) -> GameRecord:
     """Return the record of one game in a file. In an archive, a game's number is its line number."""
     rules = None if variant is None else load_variant(variant)
-    if kind_of(text) is ARCHIVE and rules is not None and not same_upside_down(rules):
-        with progress("replay") as observer:
-            turned = [one.game for one in replay_archive(rules, read_archive(text)[0], observer)[0]]
-        games: list[tuple[int, GameRecord | InputError]] = [(one.number, record_of(one, rules)) for one in turned]
-    else:
-        games = list(read_games(text, rules))
+    games = list(read_games(text, rules))
     record = dict(games).get(number, InputError("the file has no game with this number"))
     if isinstance(record, InputError):
         raise InputError(f"--game {number}: {record}", subject=f"{(kind_of(text) or NATIVE).name} {excerpt(file)}")

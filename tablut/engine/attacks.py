@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.distant import FEWEST_AROUND, ends_afar, is_far, mark_shieldwalls, with_shieldwalls
+from tablut.engine.distant import FEWEST_AROUND, ends_afar, has_shieldwalls, is_far, mark_shieldwalls, with_shieldwalls
 from tablut.engine.jit import I64, advance, inlined, leading_zeros, popcount, trailing_zeros
 from tablut.engine.layout import (
     BoardArray,
@@ -211,7 +211,7 @@ def captures_at(rules: Tables, board: BoardArray, side: int, target: int, king: 
     directions |= (victims & (anvils | (anvils >> 2))) << 1
     if side == 1:
         directions &= ~I64(rules.facing[king * rules.cells + target])
-    if is_far(rules.distant) and rules.distant.shieldwall != 0:
+    if has_shieldwalls(rules.distant):
         directions = with_shieldwalls(rules.distant, board, side, target, king, directions)
     return directions
 
@@ -373,5 +373,5 @@ def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[n
         own = own_pieces(content, side) | I64(anvils[line])
         enemy = own_pieces(content, side ^ 1) & I64(rules.exposed[line])
         threats[line] = np.uint32(((enemy >> 1) & (own >> 2)) | ((enemy << 1) & (own << 2)))
-    if is_far(rules.distant) and rules.distant.shieldwall != 0:
+    if has_shieldwalls(rules.distant):
         mark_shieldwalls(rules.distant, board, side, threats)

@@ -56,6 +56,12 @@ is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
 
 
 @inlined
+def has_shieldwalls(distant: DistantTables) -> bool:
+    """Return whether a rule set has shieldwalls."""
+    return is_far(distant) and distant.shieldwall != 0
+
+
+@inlined
 def _front_line(distant: DistantTables, line: int) -> int:
     """Return the line that adjoins an edge line on its inner side."""
     return line + 1 if line in (0, distant.size) else line - 1

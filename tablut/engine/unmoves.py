@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tablut.engine.attacks import captures_at, king_falls_to, open_way, wins_afar
-from tablut.engine.distant import is_far, restorable_rows
+from tablut.engine.distant import has_shieldwalls, is_far, restorable_rows
 from tablut.engine.jit import I64, advance, apart, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import can_move, make, toggle, toggle_captured, unmake
 from tablut.engine.layout import (
@@ -225,7 +225,10 @@ def _restorable(rules: Tables, origins: OriginTables, board: BoardArray, side: i
     sides, shift = open_sides(rules, origins, board, side, cell), shift_of(board, side ^ 1)
     if sides == 0:
         return 0
-    # Victims can be placed on all open sides at the same time, because none affects the capture of another.
+    # Victims can be placed on all open sides at the same time, because none affects whether another is captured between
+    # two pieces. A victim on the edge may belong to a row that a shieldwall captures. `captures_at` then records the
+    # victim in the row, not among the neighbours, and ``& sides`` removes it intentionally, because `add_wall_unmoves`
+    # restores the rows.
     _toggle_sides(rules, board, cell, sides, shift)
     found = captures_at(rules, board, side, cell, king) & sides
     _toggle_sides(rules, board, cell, sides, shift)
@@ -309,8 +312,8 @@ def _decided_by_last_ply(rules: Tables, board: BoardArray, side: int, king: int)
 def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: NDArray[np.int64]) -> int:
     """Write the un-moves of the side that moved last and return their number.
 
-    ``records`` must have space for `most_unmoves` entries. Nothing is written if every
-    possible last ply would have decided the game, for example by leaving a side without a move.
+    ``records`` must have space for `most_unmoves` entries. Nothing is written if every possible last ply would have
+    decided the game, for example by leaving a side without a move.
     """
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
     if _decided_by_last_ply(rules, board, side, king):
@@ -335,7 +338,7 @@ def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: ND
                 way = direction_on_cross((rank, file), place)
                 sides = restored & ~way
                 count = add_unmoves(records, count, move, sides, missing)
-                if is_far(rules.distant) and rules.distant.shieldwall != 0 and missing > 0:
+                if has_shieldwalls(rules.distant) and missing > 0:
                     undo = undo_of(move, sides)
                     count = add_wall_unmoves(rules, origins, board, (cell, way), records, count, undo, missing)
     return count
@@ -365,12 +368,16 @@ def _retract(
     predecessors: NDArray[np.uint64],
     sources: NDArray[np.int64],
     records: NDArray[np.int64],
+    most: int,
 ) -> int:
-    """Write the predecessors of positions and return their number. If ``sources`` is empty, only count them."""
+    """Write the predecessors of positions and return their number. If ``sources`` is empty, only count them.
+
+    ``most`` is the maximum number of un-moves of a position.
+    """
     rules, origins = flat(tables), flat(origin_tables)
     width = rules.words
     scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
-    scratch_records = np.empty(MOST_UNMOVES * rules.cells, np.int64)
+    scratch_records = np.empty(most, np.int64)
     board, found = pointer(scratch), pointer(scratch_records)
     total = 0
     for index in range(len(words)):
@@ -411,12 +418,12 @@ class Retractions(NamedTuple):
 def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
     """Return all predecessors of counted, undecided positions."""
     tables, origins = build_tables(variant), build_origins(variant)
-    none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    none, most = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)), most_unmoves(tables)
     words = np.ascontiguousarray(words)
-    total = int(_retract(tables, origins, words, np.empty((0, tables.words), dtype=np.uint64), *none))
+    total = int(_retract(tables, origins, words, np.empty((0, tables.words), dtype=np.uint64), *none, most))
     found = Retractions(
         np.empty((total, tables.words), dtype=np.uint64), np.empty(total, np.int64), np.empty(total, np.int64)
     )
     if total:
-        _retract(tables, origins, words, *found)
+        _retract(tables, origins, words, *found, most)
     return found

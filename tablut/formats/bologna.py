@@ -23,14 +23,14 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import isqrt
 from typing import Any, Final, Literal, get_args
 
 from tablut.errors import InputError, shown_value
-from tablut.formats.game import GameRecord, first_game, overruled, start_under
+from tablut.formats.game import GameRecord, overruled, start_under
 from tablut.position import OTHER_SIDE, Move, MoveText, Position, Side, parse_square, square_name
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, shipped_variant
@@ -318,13 +318,8 @@ class _Log:
         return self._last_source > self.number(place)
 
 
-def read_log(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Return the first game of a log. A note in the record states the number of further games."""
-    return first_game(read_logs(text, variant))
-
-
-def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
-    """Return all games in a log.
+def read_logs(text: str, variant: Variant | None = None) -> Iterator[GameRecord | InputError]:
+    """Yield each game in a log, or the error that makes the game unreadable.
 
     A log may contain several games, because a server that keeps running also writes later games into earlier logs.
     """
@@ -336,10 +331,14 @@ def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ..
         if opens and (game.begun or (found["white"] is not None and game.tags)):
             games.append(game := _LoggedGame(log))
         game.take(found)
-    games = [game for game in games if game.begun or game.moves or game.start]
+    games = [game for game in games if game.begun or game.moves or game.start or game.fault]
     if not games:
         raise InputError("contains no game; expected a line such as FINE: Inizio partita", subject="game log")
-    return tuple(game.record(variant) for game in games)
+    for game in games:
+        try:
+            yield game.record(variant)
+        except InputError as error:
+            yield error
 
 
 @dataclass
@@ -358,9 +357,17 @@ class _LoggedGame:
     pending: tuple[re.Match[str], str, str] | None = None
     removed: set[str] = field(default_factory=set)
     game: str | None = None
+    fault: InputError | None = None
 
     def take(self, found: re.Match[str]) -> None:
-        """Process one message of the log."""
+        """Process one message of the log. After a fault, the later messages have no meaning."""
+        try:
+            if self.fault is None:
+                self._take(found)
+        except InputError as error:
+            self.fault = error
+
+    def _take(self, found: re.Match[str]) -> None:
         # The line before the message contains the date and the source.
         before = self.log.line(self.log.number(found.start()) - 1)
         if self.game is None and (source := _source(before)) is not None:
@@ -381,6 +388,8 @@ class _LoggedGame:
 
     def record(self, variant: Variant | None) -> GameRecord:
         """Return the game's record, under the server's rules or the given rules."""
+        if self.fault is not None:
+            raise self.fault
         self._leave_pending("no state follows it")
         servers = shipped_variant("bologna") if self.game == "AshtonTablut" else None
         rules = variant or servers
@@ -479,14 +488,14 @@ def looks_like_system_log(text: str) -> bool:
     return _SERVER.search(text) is not None
 
 
-def read_system_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
-    """Return all games of a system log.
+def read_system_logs(text: str, variant: Variant | None = None) -> Iterator[GameRecord | InputError]:
+    """Yield each game in a system log, or the error that makes the game unreadable.
 
     The log does not contain the first position of a game, and does not show which of the moves were rejected.
     """
-    servers = shipped_variant("bologna")
+    log, servers = _Log(text), shipped_variant("bologna")
     rules = variant or servers
-    games: list[tuple[dict[str, str], list[MoveText]]] = [({}, [])]
+    games: list[tuple[dict[str, str], list[MoveText | InputError]]] = [({}, [])]
     for found in _RECEIVED.finditer(text):
         if found["player"] is not None:
             if found["player"] == "White" and games[-1][1]:
@@ -497,23 +506,22 @@ def read_system_logs(text: str, variant: Variant | None = None) -> tuple[GameRec
             squares = [parse_square(found[name], rules.size) for name in ("start", "target")]
             games[-1][1].append(MoveText(Move(squares[0], squares[1], rules.size), None))
         except InputError as error:
-            line = text.count("\n", 0, found.start()) + 1
-            raise InputError(str(error), subject=f"system log line {line}") from error
-    warnings = overruled(servers, variant)
-    found_games = tuple(
-        GameRecord(tags, variant or servers.name, None, tuple(moves), None, warnings=warnings)
-        for tags, moves in games
-        if moves
-    )
-    if not found_games:
+            line = log.number(found.start()) + 1
+            games[-1][1].append(InputError(str(error), subject=f"system log line {line}"))
+    games = [game for game in games if game[1]]
+    if not games:
         raise InputError(
             "contains no move; expected a line such as Move received. Turn: W Pawn from c5 to c4", subject="system log"
         )
-    return found_games
+    warnings = overruled(servers, variant)
+    for tags, moves in games:
+        fault = next((move for move in moves if isinstance(move, InputError)), None)
+        played = tuple(move for move in moves if isinstance(move, MoveText))
+        yield fault or GameRecord(tags, variant or servers.name, None, played, None, warnings=warnings)
 
 
 class LogWriter:
-    r"""Writer that produces a game log in the server's format, message by message. `read_log` can read such logs."""
+    r"""Writer that produces a game log in the server's format, message by message. `read_logs` can read such logs."""
 
     def __init__(self, game: str = "AshtonTablut", clock: Callable[[], datetime] = datetime.now) -> None:
         self._source = _PACKAGE + game

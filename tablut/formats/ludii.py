@@ -23,9 +23,11 @@ from tablut.variants import Variant
 from tablut.work.files import excerpt
 
 _GAME = re.compile(r"game=(?:[^\n]*/)?([^/\n]{1,99})\.lud[ \t]*(?:\n|\Z)")
-_ADD = re.compile(r"\[Add:[^\]]*?\bto=([0-9]{1,4}),[^\]]*?\bwhat=([0-9]{1,4})\b", re.ASCII)
+# A bracket is matched first and then searched, which takes linear time on any text.
+_ADD = re.compile(r"\[Add:([^\][]*)\]")
 _MOVE = re.compile(r"\[Move:mover=([12]),from=([0-9]{1,4}),to=([0-9]{1,4})\b", re.ASCII)
-_REMOVE = re.compile(r"\[Remove:[^\]]*?\bto=([0-9]{1,4})\b", re.ASCII)
+_REMOVE = re.compile(r"\[Remove:([^\][]*)\]")
+_FIELD = re.compile(r"\b(to|what)=([0-9]{1,4})\b", re.ASCII)
 _PIECES: Final = {"1": "b", "2": "w", "3": "K"}
 _RESULTS: Final[dict[str, GameResult]] = {"0": "draw", "1": "black", "2": "white"}
 
@@ -44,8 +46,10 @@ def read_trial(text: str, variant: Variant | None = None) -> GameRecord:
     tail = dict[str, str]()
     for number, line in enumerate(text.splitlines(), 1):
         name, _, value = line.partition("=")
-        if name == "Move" and (placed := _ADD.search(value)) is not None and not played:
-            added[int(placed[1])] = _PIECES.get(placed[2]) or _refuse(number, line, "places an unknown piece")
+        if name == "Move" and not played and (bracket := _ADD.search(value)) is not None:
+            placed = dict(_FIELD.findall(bracket[1]))
+            piece = _PIECES.get(placed.get("what", "")) or _refuse(number, line, "places an unknown piece")
+            added[int(placed.get("to") or _refuse(number, line, "places a piece nowhere"))] = piece
         elif name == "Move":
             played.append((number, value))
         elif name in ("winner", "endtype"):
@@ -67,21 +71,22 @@ def read_trial(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _size(added: dict[int, str], variant: Variant | None) -> int:
-    """Return the board size. If no rules are given, derive it from the king, which starts in the middle."""
-    if variant is not None:
-        return variant.size
+    """Return the board size, which follows from the king's cell if the king starts in the middle."""
     king = next((cell for cell, piece in added.items() if piece == "K"), 0)
     size = isqrt(2 * king + 1)
-    if size not in range(3, 20, 2) or size**2 != 2 * king + 1:
+    if size in range(3, 20, 2) and size**2 == 2 * king + 1 and max(added) < size**2:
+        return size
+    if variant is None:
         raise NoRulesError("names no rule set of the toolkit", subject="Ludii trial")
-    return size
+    return variant.size
 
 
 def _move(number: int, text: str, size: int) -> MoveText:
     found = _MOVE.match(text)
     if found is None:
         _refuse(number, text, "expected a move from one cell to another")
-    start, target, *taken = map(int, (*found.groups()[1:], *_REMOVE.findall(text)))
+    removed = (dict(_FIELD.findall(bracket)).get("to") for bracket in _REMOVE.findall(text))
+    start, target, *taken = map(int, (*found.groups()[1:], *filter(None, removed)))
     if max(start, target, *taken) >= size**2 or start == target:
         _refuse(number, text, f"is not a move on a board of side {size}")
     return MoveText(Move(start, target, size), frozenset(taken), side="b" if found[1] == "1" else "w")

@@ -27,6 +27,7 @@ from tablut.formats.native import parsed_move
 from tablut.formats.opentafl import read_position
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, shipped_variant, variant_names
+from tablut.work.files import excerpt
 from tablut.work.records import read_json
 
 Kind = TypeVar("Kind", str, list[Any], dict[str, Any])
@@ -55,11 +56,14 @@ def read_site_games(text: str, variant: Variant | None = None) -> Iterator[GameR
     games = data if isinstance(data, list) and data else [data]
     for number, game in enumerate(games, 1):
         read = next((read for key, read in _READERS.items() if isinstance(game, dict) and key in game), None)
-        if read is None:
+        if read is None and number == 1:
             raise InputError(f"JSON of {unread} is not supported", subject="record", remedy=_WAY_OUT)
         try:
+            if read is None:
+                raise InputError(f"JSON of {unread} is not supported")
             yield read(_Fields(game), variant)
         except InputError as error:
+            error.subject = error.subject.removeprefix("record")
             error.within(f"game {number}")
             yield error
 
@@ -92,7 +96,7 @@ def _read_hnefatafl_org(game: _Fields, variant: Variant | None) -> GameRecord:
     name = game.get_as(str, "variant") or ("copenhagen" if game.get("dim") == 11 else "")
     if variant is None:
         if name not in variant_names():
-            raise NoRulesError("record: names no shipped rule set")
+            raise NoRulesError("names no shipped rule set", subject="record")
         variant = shipped_variant(name)
     record = _record(tags, variant, words, result)
     start = game.get_as(str, "start")
@@ -101,8 +105,10 @@ def _read_hnefatafl_org(game: _Fields, variant: Variant | None) -> GameRecord:
 
 def _read_abstract_play(game: _Fields, variant: Variant | None) -> GameRecord:
     if variant is None:
-        raise NoRulesError("record: names no rule set of this toolkit")
+        raise NoRulesError("names no rule set of this toolkit", subject="record")
     header = _Fields(game.get_as(dict, "header"))
+    if start := header.get_as(str, "startingPosition"):
+        raise InputError(f"startingPosition {excerpt(start)}: only the start position is supported", subject="record")
     players = [_Fields(player) for player in header.get_as(list, "players") if isinstance(player, dict)]
     sides: list[GameResult] = ["white", "black"] if variant.rules.first == "white" else ["black", "white"]
     tags = {side.capitalize(): player.get_as(str, "name") for side, player in zip(sides, players, strict=False)}

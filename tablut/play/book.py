@@ -15,16 +15,12 @@ from tablut.board import Board
 from tablut.errors import InputError
 from tablut.play.collection import PlayedMove, open_collection
 from tablut.play.players import Player
-from tablut.play.players.registry import bare_choice
+from tablut.play.players.registry import BOOK, BOOK_MOVE, bare_choice
 from tablut.play.search.limits import Choice, SearchLimits
 from tablut.position import Move, Position
 from tablut.variants import Variant
 from tablut.work.files import excerpt
 
-BOOK: Final = "book"
-"""Name of the setting for the book file. Every player accepts it."""
-BOOK_MOVE: Final = "book-move"
-"""Name of the setting for the way in which a book move is chosen. Every player accepts it."""
 WAYS: Final = ("best", "draw")
 
 
@@ -34,6 +30,9 @@ class BookPlayer:
     def __init__(self, player: Player, variant: Variant, settings: dict[str, str], seed: int) -> None:
         self._player, self._random = player, Random(f"book {seed}")
         self._path, self._way = Path(settings.get(BOOK, "")), settings.get(BOOK_MOVE, "best")
+        if not settings.get(BOOK):
+            given = BOOK if BOOK in settings else f"{BOOK_MOVE}={excerpt(self._way)}"
+            raise InputError(f"needs {BOOK}=FILE", subject=f"option {given}")
         if self._way not in WAYS:
             raise InputError(f"expected {' or '.join(WAYS)}", subject=f"option {BOOK_MOVE}={excerpt(self._way)}")
         with open_collection(self._path) as book:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tablut.board import Board
-from tablut.errors import InputError, input_failure, output_failure
+from tablut.errors import InputError, MachineError, TablutError, input_failure, output_failure
 from tablut.formats.game import GameRecord
 from tablut.formats.native import parsed_move
 from tablut.position import Move, Position
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 # A row of `visits` lists the games that reached a position, as an array of `_VISIT`. The row stores the least image of
 # the position under the symmetries of the rules, packed in the engine's format with the highest byte first. A move is
 # stored as START * CELLS + TARGET. If several symmetries map the position to the stored image, the least image of the
-# move under these symmetries is stored. `_NO_MOVE` marks a game that ended in the position. Large collections are
-# written in several parts, each of which is sorted.
+# move under these symmetries is stored. `_ENDED` marks a game whose record ends in the position, and `_CUT` one whose
+# next move is illegal or is not indexed. Large collections are written in several parts, each of which is sorted.
 
 
 _TABLES: Final = (
@@ -60,7 +60,8 @@ _TABLES: Final = (
 _KIND: Final = 0x54414647
 """The ``application_id`` of the SQLite file."""
 _VISIT: Final = np.dtype([("game", "<u4"), ("move", "<u4"), ("ply", "<u2"), ("result", "u1")])
-_NO_MOVE: Final = 0xFFFFFFFF
+_ENDED: Final = 0xFFFFFFFF
+_CUT: Final = 0xFFFFFFFE
 _RESULTS: Final[tuple[GameResult | None, ...]] = (None, "white", "black", "draw")
 FILE_BYTES: Final = 512 << 20
 """Maximum size in bytes of a file that is read into a collection."""
@@ -170,48 +171,56 @@ def write_collection(
         collection nevertheless, up to the position before this move.
     """
     check_output(target)
+    if os.path.realpath(target) in map(os.path.realpath, sources):
+        raise InputError("is one of the sources", subject=f"output file {str(target)!r}", remedy="choose another file")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
         os.close(descriptor)
         try:
             with closing(sqlite3.connect(name, isolation_level=None)) as connection:
-                unread = _Writer(connection, plies).write(_files_of(sources), variant, observer)
+                unread = _Writer(connection, plies).write(_files_of(sources, target), variant, observer)
             Path(name).chmod(0o644)
             Path(name).replace(target)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
     except (OSError, sqlite3.OperationalError) as error:
+        if isinstance(error, TablutError):  # about a source
+            raise
         failure = error if isinstance(error, OSError) else OSError(28, str(error))
         raise output_failure(f"output file {str(target)!r}", failure) from error
     return unread
 
 
-def _files_of(sources: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
+def _files_of(sources: Iterable[Path], target: Path) -> Iterator[tuple[Path, bool]]:
     """Yield each file once, and whether it was found in a folder.
 
-    In a folder, empty files (such as locks) and files whose names begin with a dot are skipped.
+    In a folder, the target, empty files (such as locks) and files whose names begin with a dot are skipped.
     """
-    seen = set()
+    seen = {os.path.realpath(target)}
     for source in sources:
-        inside = (
-            sorted(path for path in source.rglob("[!.]*") if path.is_file() and path.stat().st_size)
-            if source.is_dir()
-            else [source]
-        )
+        try:
+            inside = (
+                sorted(path for path in source.rglob("[!.]*") if path.is_file() and path.stat().st_size)
+                if source.is_dir()
+                else [source]
+            )
+        except OSError as error:
+            raise input_failure(f"file {excerpt(str(source))}", error) from error
         for path in inside:
-            if (place := path.resolve()) not in seen:
+            if (place := os.path.realpath(path)) not in seen:
                 seen.add(place)
                 yield path, path != source
 
 
-def _games_of(path: Path, variant: Variant | None) -> Iterator[tuple[str, int, GameRecord | InputError]]:
+def _games_of(path: Path, variant: Variant | None, origin: str) -> Iterator[tuple[str, int, GameRecord | InputError]]:
     if is_collection(path):
         with open_collection(path) as collection:
             yield from collection.games(variant)
         return
-    for number, game in read_games(decoded(read_bytes(path, "record", FILE_BYTES), path.name), variant):
+    text = decoded(read_bytes(path, "record", FILE_BYTES), path.name)
+    for number, game in read_games(text, variant, origin=origin):
         yield str(path), number, game
 
 
@@ -239,7 +248,7 @@ class _Writer:
         observer.begin("games", None)
         for path, inside in files:
             try:
-                for file, number, game in _games_of(path, variant):
+                for file, number, game in _games_of(path, variant, "" if inside else str(path)):
                     observer.advance()
                     if isinstance(game, InputError):
                         self._refuse(file, number, str(game))
@@ -247,7 +256,7 @@ class _Writer:
                         self._refuse(file, number if game.moves else 0, f"expected 1 to {MOST_PLIES:,} moves")
                     else:
                         self._take(_Found(file, number, game))
-            except InputError as error:
+            except (InputError, MachineError) as error:
                 if not inside:
                     raise
                 self._refuse(str(path), 0, str(error))
@@ -335,6 +344,7 @@ def _visits(
         numbers = [action(said.move) for said in game.moves[:longest]]
         actions[: len(numbers), place] = numbers
     results = np.array([_RESULTS.index(game.result) for game in games])
+    lengths = np.array([len(game.moves) for game in games])
     legal, going = np.zeros(len(games), dtype=np.int64), np.arange(len(games))
     words, visits = [], []
     for ply, row in enumerate(actions):
@@ -342,7 +352,7 @@ def _visits(
         fits = (row >= 0) & mask[np.arange(len(games)), row]
         visit = np.zeros(len(going), dtype=_VISIT)
         visit["game"], visit["ply"], visit["result"] = going, ply, results[going]
-        visit["move"] = np.where(fits, row, _NO_MOVE)[going]
+        visit["move"] = np.where(fits, row, np.where(lengths == ply, _ENDED, _CUT))[going]
         words.append(batch.words()[going])
         visits.append(visit)
         going = going[fits[going]]
@@ -352,9 +362,9 @@ def _visits(
         batch.step(np.where(fits, row, mask.argmax(axis=1)))  # games without a recorded legal move make any
     found = np.concatenate(visits)
     cells = np.array([(move.start, move.target) for move in map(batch.move, range(batch.actions))])
-    played = found["move"] != _NO_MOVE
+    played = found["move"] < _CUT
     least, codes = _least(variant, np.concatenate(words), *cells[np.where(played, found["move"], 0)].T)
-    found["move"] = np.where(played, codes, _NO_MOVE)
+    found["move"] = np.where(played, codes, found["move"])
     return least, found, legal
 
 
@@ -372,7 +382,7 @@ def _least(
     """Return each position's least image, and its move as a number. For one position, see `key_of` and `_code`."""
     from tablut.engine import engine_for
 
-    engine, codes = engine_for(variant), np.full(len(words), _NO_MOVE)
+    engine, codes = engine_for(variant), np.full(len(words), _ENDED)
     least = engine.canonical(words, variant.symmetries)[0]
     for symmetry in variant.symmetries:
         leads = (engine.canonical(words, (symmetry,))[0] == least).all(axis=1)
@@ -426,21 +436,43 @@ class PositionGames(Result):
     games: list[PlayedGame]
 
 
+_REFERENCE: Final[dict[str, Any]] = {
+    "file": str,
+    "number": int,
+    "white": str,
+    "black": str,
+    "date": str,
+    "result": str | None,
+}
+"""Columns of the table ``games`` that describe a game to people, and the types of their values."""
+
+
 class Collection:
     """A collection that is open for reading. Use `open_collection` to open one."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self._path, self._connection = path, connection
+    def __init__(self, path: Path, connection: sqlite3.Connection, shown: str) -> None:
+        self._shown, self._connection = shown, connection
         tables = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
         # A file with views or triggers is rejected, because they could make a query run forever.
         kind = connection.execute("PRAGMA application_id").fetchone()
         if kind != (_KIND,) or {*tables} != {(sql,) for sql in _TABLES}:
             raise InputError("is an SQLite file, but not a collection of games", subject=f"file {str(path)!r}")
         self._rules: dict[int, Variant] = {}
-        for number, name, toml in connection.execute("SELECT id, name, toml FROM rules"):
+        for number, name, toml in self._rows("SELECT id, name, toml FROM rules", (int, str, str)):
             self._rules[number] = parse_variant(toml, name=name, origin=str(path))
             if name in variant_names() and (shipped := shipped_variant(name)).same_game(self._rules[number]):
                 self._rules[number] = shipped
+
+    def _rows(self, query: str, kinds: Sequence[Any], parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows that a query finds, after checking the types of their values."""
+        for row in self._connection.execute(query, parameters):
+            if not all(map(isinstance, row, kinds)):
+                raise TypeError("a value has the wrong type")
+            yield row
+
+    def has(self, variant: Variant | None = None) -> bool:
+        """Return whether the collection contains games under the given rules, or any games."""
+        return any(own.same_game(variant or own) for own in self._rules.values())
 
     def rules(self, variant: Variant | None = None) -> Variant:
         """Return the rules of the collection, or check that it contains games under the given rules."""
@@ -453,21 +485,27 @@ class Collection:
                 return number
         names = ", ".join(own.name for own in self._rules.values()) or "no rule set"
         problem = f"contains games of {names}" + (f", not of {variant.name}" if variant else "")
-        raise InputError(problem, subject=f"collection {str(self._path)!r}", remedy="choose the rules as `variant`")
+        remedy = "choose the rules as `variant`" if variant is None and self._rules else ""
+        raise InputError(problem, subject=self._shown, remedy=remedy)
 
     def counts(self) -> dict[str, int]:
         """Return the number of games under each rule set, keyed by its name."""
-        found = self._connection.execute("SELECT rules, count(*) FROM games GROUP BY rules")
+        found = self._rows("SELECT rules, count(*) FROM games GROUP BY rules", (int, int))
         return {self._rules[number].name: games for number, games in found}
 
     def games(self, variant: Variant | None = None) -> Iterator[tuple[str, int, GameRecord]]:
         """Yield all games, each with its file name and its number in that file."""
-        fields = "rules, file, number, white, black, date, result, start, moves"
-        rows = self._connection.execute(f"SELECT {fields} FROM games ORDER BY id")
-        for rules, file, number, white, black, date, result, start, moves in rows:
+        fields = f"rules, {', '.join(_REFERENCE)}, start, moves"
+        kinds = (int, *_REFERENCE.values(), str | None, str)
+        for row in self._rows(f"SELECT {fields} FROM games ORDER BY id", kinds):
+            rules, file, number, white, black, date, result, start, moves = row
             own, tags = variant or self._rules[rules], {"White": white, "Black": black, "Date": date}
-            played = tuple(parsed_move(word, own.size) for word in moves.split())
-            position = None if start is None else Position.parse(start, own.size)
+            try:
+                played = tuple(parsed_move(word, own.size) for word in moves.split())
+                position = None if start is None else Position.parse(start, own.size)
+            except InputError as error:
+                error.within(f"{self._shown}: {file}, game {number}")
+                raise
             tags = {name: value for name, value in tags.items() if value}
             yield file, number, GameRecord(tags, own, position, played, _RESULTS[_RESULTS.index(result)])
 
@@ -476,16 +514,13 @@ class Collection:
 
         If a player is given, only this player's games count. At most ``most`` games are listed.
         """
-        variant, query = board.variant, self._connection.execute
-        asked = self._number(variant), key_of(variant, board.position)[0]
-        found = query("SELECT games FROM visits WHERE rules = ? AND position = ? ORDER BY part", asked)
+        variant, (key, images) = board.variant, key_of(board.variant, board.position)
+        asked = self._number(variant), key
+        found = self._rows("SELECT games FROM visits WHERE rules = ? AND position = ? ORDER BY part", (bytes,), asked)
         visits = np.frombuffer(b"".join(games for (games,) in found), dtype=_VISIT)
         if player is not None:
-            named = query(
-                "SELECT id FROM games WHERE white = ?1 UNION SELECT id FROM games WHERE black = ?1", (player,)
-            )
-            visits = visits[np.isin(visits["game"], [number for (number,) in named])]
-        images = key_of(variant, board.position)[1]
+            named = "SELECT id FROM games WHERE white = ?1 UNION SELECT id FROM games WHERE black = ?1"
+            visits = visits[np.isin(visits["game"], [number for (number,) in self._rows(named, (int,), (player,))])]
         moves: dict[int, list[Move]] = defaultdict(list)
         for move in board.legal_moves if len(visits) else ():
             moves[_code(move, images)].append(move)
@@ -494,19 +529,21 @@ class Collection:
             results = np.bincount(visits["result"][visits["move"] == code], minlength=4).tolist()
             if sum(results):
                 played.append(_played_move(board.turn, same, results))
-        rows = []
-        for visit in visits[:most]:
-            fields = "file, number, white, black, date, result"
-            row = query(f"SELECT {fields} FROM games WHERE id = ?", (int(visit["game"]),)).fetchone()
-            rows.append(PlayedGame(**dict(zip(fields.split(", "), row, strict=True)), ply=int(visit["ply"])))
+        visits = visits[np.lexsort((visits["ply"], visits["game"]))]
+        games, first = np.unique(visits["game"], return_index=True)  # each game's first visit
         return PositionGames(
             variant=variant.name,
             position=str(board.position),
-            total=int(np.count_nonzero(np.bincount(visits["game"]))),
-            ended=int((visits["move"] == _NO_MOVE).sum()),
+            total=len(games),
+            ended=int((visits["move"] == _ENDED).sum()),
             moves=sorted(played, key=lambda move: -move.games),
-            games=rows,
+            games=[self._reference(int(visit["game"]), int(visit["ply"])) for visit in visits[first[:most]]],
         )
+
+    def _reference(self, game: int, ply: int) -> PlayedGame:
+        query = f"SELECT {', '.join(_REFERENCE)} FROM games WHERE id = ?"
+        (row,) = self._rows(query, (*_REFERENCE.values(),), (game,))
+        return PlayedGame(**dict(zip(_REFERENCE, row, strict=True)), ply=ply)
 
 
 def _played_move(mover: str, same: list[Move], results: list[int]) -> PlayedMove:
@@ -522,14 +559,19 @@ def _played_move(mover: str, same: list[Move], results: list[int]) -> PlayedMove
 
 
 @contextmanager
-def open_collection(path: Path) -> Iterator[Collection]:
-    """Open a collection for reading, and close it at the end of the context. A damaged file raises `InputError`."""
+def open_collection(path: Path, shown: str = "") -> Iterator[Collection]:
+    """Open a collection for reading, and close it at the end of the context. A damaged file raises `InputError`.
+
+    Errors name the collection as ``shown``, by default by its path.
+    """
     if not is_collection(path):
         raise InputError("is not a collection of games", subject=f"file {str(path)!r}", remedy="make one from records")
+    shown = shown or f"collection {str(path)!r}"
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
-            yield Collection(path, connection)
+            yield Collection(path, connection, shown)
     except (sqlite3.Error, TypeError, ValueError, KeyError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"is damaged ({error})", subject=f"collection {str(path)!r}") from error
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"is damaged ({reason})", subject=shown) from error

@@ -6,6 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
+import click
+from click.core import ParameterSource
 from rich.text import Text
 
 from tablut.board import Board
@@ -80,26 +82,50 @@ def games_command(
     position, their results, and the games. Positions that differ only by a symmetry of the rules
     count as one. With --into, it writes all games to a collection, which makes such queries fast.
     """
-    rules, first = None if variant is None else load_variant(variant), Path(sources[0])
+    rules = None if variant is None else load_variant(variant)
     if into is not None:
+        _refuse_given(("position", "player", "most", "repetition"), "has no effect on a collection that is written")
         return _collected(into, sources, rules, None)
-    if len(sources) == 1 and position is player is None and not (first.is_dir() or is_collection(first)):
+    first, alone = Path(sources[0]), len(sources) == 1
+    stored = alone and sources[0] != "-" and is_collection(first)
+    if alone and position is player is None and not (stored or first.is_dir()):
         text = decoded(read_bytes(sources[0], "record", FILE_BYTES), sources[0])
         if kind_of(text) is ARCHIVE:
             return _checked(text, sources[0], rules, repetition)
+    if "-" in sources:
+        raise InputError(
+            "can only be checked, and only if it is an archive", subject="file '-'", remedy="save it first"
+        )
+    _refuse_given(("repetition",), "applies only when an archive is checked")
     with tempfile.TemporaryDirectory() as folder:
         unread: list[UnreadGame] = []
-        if len(sources) > 1 or not is_collection(first):
-            first = Path(folder, "the given files")
-            with progress("games") as observer:
-                unread = write_collection(first, list(map(Path, sources)), rules, observer)
-        with open_collection(first) as collection:
+        if not stored:
+            first = Path(folder, "games")
+            unread = _written(first, sources, rules, None)
+        with open_collection(first, "" if stored else "the collection of the given files") as collection:
+            if not stored and not collection.has():
+                for game in unread:
+                    raise InputError(game.why.removeprefix("record: "), subject=f"record {excerpt(game.file)}")
+                raise InputError("contains no games", subject=f"folder {excerpt(sources[0])}")
             chosen = collection.rules(rules)
             board = Board(chosen, read_position(position, chosen))
             found = collection.answer(board, player=player, most=most)
     result = AnsweredGames(**found.model_dump(), unread=unread)
     code = _exit_code(unread)
     return Reply(result, lambda console: _show_played(console, board, result), code, table=(PlayedMove, result.moves))
+
+
+def _refuse_given(names: tuple[str, ...], problem: str) -> None:
+    """Refuse options that the user has given, but that would have no effect."""
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise InputError(problem, subject=f"--{name}", remedy="leave it out")
+
+
+def _written(target: Path, sources: tuple[str, ...], rules: Variant | None, plies: int | None) -> list[UnreadGame]:
+    with progress("games") as observer, suggesting_rules():
+        return write_collection(target, list(map(Path, sources)), rules, observer, plies=plies)
 
 
 def _exit_code(unread: list[UnreadGame]) -> int:
@@ -126,12 +152,12 @@ def make(book: str, sources: tuple[str, ...], variant: str | None, plies: int) -
 
 def _collected(target: Path, sources: tuple[str, ...], rules: Variant | None, plies: int | None) -> Reply:
     """Write a collection of all games."""
-    with progress("games") as observer:
-        unread = write_collection(target, list(map(Path, sources)), rules, observer, plies=plies)
+    unread = _written(target, sources, rules, plies)
     with open_collection(target) as collection:
         games = collection.counts()
     result = CollectedGames(collection=str(target), bytes=target.stat().st_size, games=games, unread=unread)
-    return Reply(result, lambda console: _show_collected(console, result), _exit_code(unread))
+    code = _exit_code(unread)
+    return Reply(result, lambda console: _show_collected(console, result), code, table=(UnreadGame, unread))
 
 
 def _checked(text: str, file: str, rules: Variant | None, repetition: str) -> Reply:
@@ -139,7 +165,7 @@ def _checked(text: str, file: str, rules: Variant | None, repetition: str) -> Re
     games, unread = read_archive(text)
     for line, why in unread.items() if not games else ():
         raise InputError(f"line {line}: {why}", subject=f"archive {excerpt(file)}")
-    with suggesting_rules():
+    with suggesting_rules(file):
         rules = rules or fitting_rules(text)
     with progress("games") as observer:
         replayed, ranks = replay_archive(rules, games, observer, ignore_repetition=repetition == "ignore")

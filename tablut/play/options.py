@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from tablut.cli.command import Decorator, beginning, bundle, choice, option, real, whole
-from tablut.cli.options import threads_option
+from tablut.cli.options import file_option, threads_option
+from tablut.errors import InputError
 from tablut.play.players import PlayerOptions, parse_settings, player_names
+from tablut.play.players.registry import BOOK, BOOK_MOVE
 from tablut.play.search.limits import MOST_LINES, SearchLimits, read_time_control
 from tablut.work.machine import check_memory
 
@@ -102,13 +105,17 @@ class PlayerSettings:
     threads: int
     seed: int
     option: tuple[str, ...]
-    book: str | None
+    book: Path | None
     book_move: str | None
+
+    def __post_init__(self) -> None:
+        if self.book_move is not None and not any(text.startswith(f"{BOOK}=") for text in self.all_settings):
+            raise InputError("needs --book", subject=f"--book-move {self.book_move}")
 
     @property
     def all_settings(self) -> tuple[str, ...]:
         """The player's settings, including the settings for its book."""
-        own = {"book": self.book, "book-move": self.book_move}
+        own = {BOOK: self.book, BOOK_MOVE: self.book_move}
         return (*self.option, *(f"{name}={value}" for name, value in own.items() if value is not None))
 
     def options(self) -> PlayerOptions:
@@ -134,7 +141,7 @@ player_settings = bundle(
     threads_option("Number of search threads of alphabeta. Results are repeatable only with one thread."),
     whole("--seed", default=0, help="Random seed of the player."),
     settings_option,
-    option("--book", metavar="FILE", help="Opening book or collection of games. The player begins with its moves."),
+    file_option("--book", help="Opening book or collection of games. The player begins with its moves."),
     choice(
         "--book-move",
         words=("best", "draw"),

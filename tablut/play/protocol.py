@@ -21,7 +21,7 @@ from tablut.errors import InputError, TablutError
 from tablut.formats.reading import read_position
 from tablut.play.bridges import make_any
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
-from tablut.play.players.registry import check_lines, spec_of
+from tablut.play.players.registry import BOOK, check_lines, spec_of
 from tablut.play.search.limits import MATE, MOST_LINES, PROVEN, Clock, SearchLimits
 from tablut.play.thinking import RunningSearch, WinSearcher
 from tablut.position import Move, SideName
@@ -382,7 +382,7 @@ class EngineSession(LineProtocol):
         check_lines(options.player, options.multipv, "multipv")
         check_memory("hash", options.hash)
         settings = parse_settings(_words(options.settings))
-        for name, path in (("tables", options.tables), ("book", dict(settings).get("book", ""))):
+        for name, path in (("tables", options.tables), (BOOK, dict(settings).get(BOOK, ""))):
             if path and not Path(path).exists():
                 raise InputError("does not exist", subject=f"{name} {excerpt(path)}")
 

@@ -22,7 +22,7 @@ from tablut.position import Position
 from tablut.records import read_record
 from tablut.replay import replay
 from tablut.results import scientific
-from tablut.variants import variant_names
+from tablut.variants import load_variant, variant_names
 from tests.support.commands import Captured, answer, refusal
 from tests.support.waiting import PATIENCE
 
@@ -341,6 +341,7 @@ def test_an_archive_of_games(capsys: Captured, tmp_path: Path) -> None:
 
 def test_from_which_edge_an_archive_counts_its_ranks(capsys: Captured, tmp_path: Path) -> None:
     (tmp_path / "lopsided.toml").write_text(LOPSIDED)
+    start = load_variant(str(tmp_path / "lopsided.toml")).start_position
     file = tmp_path / "games.csv"
     for moves, ranks in (("c2-b2 c1-b1", "bottom"), ("c4-b4 c5-b5", "top"), ("c2-c3", "bottom"), ("c3-a1", "either")):
         file.write_text(f"{moves},0,0,Ongoing\n")
@@ -349,6 +350,10 @@ def test_from_which_edge_an_archive_counts_its_ranks(capsys: Captured, tmp_path:
         if ranks in ("bottom", "top"):
             one = answer(capsys, "replay", str(file), "-v", str(tmp_path / "lopsided.toml"), "--game", "1")
             assert one["moves"][0]["move"] in ("c2-b2", "c2-c3")
+            played = answer(
+                capsys, "games", str(file), "-v", str(tmp_path / "lopsided.toml"), "--most", "1", "-p", start
+            )
+            assert [move["move"] for move in played["moves"]] == [one["moves"][0]["move"]]
 
 
 @pytest.mark.parametrize(

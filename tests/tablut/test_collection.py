@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import shutil
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -16,7 +19,7 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for
-from tablut.errors import InputError
+from tablut.errors import InputError, MachineError, input_failure
 from tablut.play.book import BookOpenings
 from tablut.play.collection import PositionGames, key_of, open_collection, write_collection
 from tablut.position import Move, Position
@@ -61,8 +64,10 @@ def image(position: Position, table: tuple[int, ...]) -> str:
     return "".join(cells)
 
 
-def plain_answer(games: list[Board], asked: Board) -> tuple[int, Counter[str], Counter[tuple[str, str]]]:
-    """Count the games that reached a position up to symmetry, and the games and results for each next position."""
+def plain_answer(games: list[Board], asked: Board) -> tuple[int, int, Counter[str], Counter[tuple[str, str]]]:
+    """Count the games that reached a position up to symmetry and those that ended in it, and the games and results for
+    each next position.
+    """
     tables = [symmetry.table for symmetry in asked.variant.symmetries]
 
     def least(position: Position) -> str:
@@ -75,7 +80,7 @@ def plain_answer(games: list[Board], asked: Board) -> tuple[int, Counter[str], C
             for table in tables
         )
 
-    reached, moves, results = 0, Counter[str](), Counter[tuple[str, str]]()
+    reached, ended, moves, results = 0, 0, Counter[str](), Counter[tuple[str, str]]()
     for game in games:
         board, outcome, seen = Board(asked.variant), game.outcome(), set()
         for move in [*game.move_stack, None]:
@@ -84,29 +89,33 @@ def plain_answer(games: list[Board], asked: Board) -> tuple[int, Counter[str], C
             if move is not None:
                 board.push(move)
         reached += bool(seen)
+        ended += None in seen
         for one in seen - {None}:
             moves[str(one)] += 1
             results[str(one), outcome.winner or "draw" if outcome else ""] += 1
-    return reached, moves, results
+    return reached, ended, moves, results
 
 
 def test_answers_are_those_of_a_plain_walk(games: list[Board], collection: Path) -> None:
-    for seed in range(12):
+    undecided = [seed for seed in range(60) if games[seed].outcome() is None]
+    assert undecided
+    for seed, plies in [*((seed, seed // 2) for seed in range(12)), *((seed, 30) for seed in undecided[:3])]:
         asked = Board(games[0].variant)
-        for move in games[seed].move_stack[: seed // 2]:
+        for move in games[seed].move_stack[:plies]:
             asked.push(move)
         if asked.outcome() is not None:
             continue
         with open_collection(collection) as opened:
             found = opened.answer(asked, most=100)
-        reached, moves, results = plain_answer(games, asked)
-        assert (found.total, len(found.games)) == (reached, sum(moves.values()) + found.ended)
+        reached, ended, moves, results = plain_answer(games, asked)
+        assert (found.total, found.ended, ended > 0) == (reached, ended, plies == 30)
+        assert len({(game.file, game.number) for game in found.games}) == len(found.games) == reached
         assert sorted(move.games for move in found.moves) == sorted(moves.values())
         for winner, count in (("white", "white"), ("black", "black"), ("draw", "draw")):
             expected = sum(number for (_, result), number in results.items() if result == winner)
             assert sum(getattr(move, count) for move in found.moves) == expected
-        for move in found.moves:
-            assert 0 <= move.low <= (move.low if move.score is None else move.score) <= move.high <= 1
+        for one in found.moves:
+            assert 0 <= one.low <= (one.low if one.score is None else one.score) <= one.high <= 1
 
 
 @given(st.sampled_from(["ashton", "copenhagen"]), st.integers(0, 10**6), st.integers(0, 40))
@@ -159,12 +168,144 @@ def test_what_is_not_read_is_named_and_the_rest_is_kept(tmp_path: Path, capsys: 
     answer = json.loads(capsys.readouterr().out)
     faults = {(Path(one["file"]).name, one["number"]): one["why"] for one in answer["unread"]}
     assert answer["total"] == 3  # including one with an illegal second move
+    with open_collection(written(tmp_path, tmp_path / "far.txt")) as collection:
+        board = Board("brandubh")
+        board.push_text("d2-e2")
+        found = collection.answer(board)
+        assert (found.total, found.ended) == (1, 0)
     assert "line 7, column 1" in faults["two.pgn", 2]
     assert "line 1: column 16" in faults["nearly.csv", 1]
     assert "line 2, column 11" in faults["cut.json", 0]
     assert "ply 2" in faults["illegal.txt", 1]
     assert "ply 2" in faults["far.txt", 1]
     assert len(faults) == 7
+
+
+def written(folder: Path, *sources: Path) -> Path:
+    write_collection(folder / "written.games", sources, load_variant("brandubh"), Observer())
+    return folder / "written.games"
+
+
+def test_no_source_is_overwritten_or_read_from_its_own_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive, link = tmp_path / "games.csv", tmp_path / "link.games"
+    archive.write_text("d2-e2 c4-c5,0,0,White\n", encoding="utf-8")
+    link.symlink_to(archive)
+    for command in (["book", "make", str(link), str(archive)], ["games", str(archive), "--into", str(archive)]):
+        assert run([*command, "-v", "brandubh"]) == 2
+        assert "is one of the sources" in capsys.readouterr().err
+        assert archive.read_text(encoding="utf-8") == "d2-e2 c4-c5,0,0,White\n"
+    link.unlink()
+    for _ in range(3):
+        assert run(["games", str(tmp_path), "-v", "brandubh", "--into", str(tmp_path / "all.games"), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["games"] == {"brandubh": 1}
+    (tmp_path / "bad.csv").write_text("d2-e2 c4-c5,0,0\nd2-e2,0,0,White\n", encoding="utf-8")
+    words = ["games", str(tmp_path / "bad.csv"), "-v", "brandubh", "--into", str(tmp_path / "all.games"), "--csv"]
+    assert run(words) == 1
+    assert capsys.readouterr().out.splitlines()[1:2] == ["file,number,why"]
+
+
+def test_the_fault_of_a_source_is_not_that_of_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("locked.csv", "open.csv"):
+        (tmp_path / name).write_text("d2-e2 c4-c5,0,0,White\n", encoding="utf-8")
+
+    def locked(path: Path, what: str, most: int) -> bytes:
+        if path.name == "locked.csv":
+            raise input_failure(f"{what} {str(path)!r}", PermissionError(errno.EACCES, "Permission denied"))
+        return path.read_bytes()
+
+    monkeypatch.setattr("tablut.play.collection.read_bytes", locked)
+    rest = ["-v", "brandubh", "--into", str(tmp_path / "all.games"), "--json"]
+    assert run(["games", str(tmp_path), *rest]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["games"], len(answer["unread"])) == ({"brandubh": 1}, 1)
+    assert run(["games", str(tmp_path / "locked.csv"), *rest]) == MachineError.exit_code
+    err = capsys.readouterr().err
+    assert "locked.csv" in err
+    assert "all.games" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["FOLDER", "--player", "x"], "notes.md': expected"),
+        (["FOLDER/empty.txt"], "empty.txt': is empty"),
+        (["FOLDER/empty.txt", "-v", "brandubh"], "empty.txt': is empty"),
+        (["FOLDER/games.csv"], "games.csv': names no rule set"),
+        (["FOLDER/games.csv", "--player", "x"], "games.csv': names no rule set"),
+        (["FOLDER/games.csv", "FOLDER/saved.txt", "--player", "x"], "games.csv': names no rule set"),
+        (["FOLDER/games.csv", "-", "-v", "brandubh"], "'-'"),
+        (["-", "-v", "brandubh", "--player", "x"], "'-'"),
+        (["FOLDER/two.txt", "FOLDER/saved.txt"], "brandubh, ashton; choose the rules as --variant"),
+        (["FOLDER/games.csv", "-v", "brandubh", "--player", "x", "--repetition", "judge"], "--repetition"),
+        (["FOLDER/games.csv", "--into", "FOLDER/new.games", "--most", "10"], "--most"),
+        (["FOLDER/games.csv", "--into", "FOLDER/new.games", "--player", "x"], "--player"),
+        (["FOLDER/games.csv", "--into", "FOLDER/new.games", "-p", "x"], "--position"),
+        (["FOLDER/games.csv", "--into", "FOLDER/new.games", "--repetition", "ignore"], "--repetition"),
+        (["FOLDER/games.csv", "--into", ""], "--into '': is empty"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_refusal_names_what_the_user_can_change(
+    words: list[str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "notes.md").write_text("once upon a time\n", encoding="utf-8")
+    if words[0] != "FOLDER":
+        (folder / "empty.txt").write_text("", encoding="utf-8")
+        (folder / "games.csv").write_text("d2-e2 c4-c5,0,0,White\n", encoding="utf-8")
+        (folder / "two.txt").write_text('[Variant "brandubh"]\n1. d2-e2 *\n', encoding="utf-8")
+        (folder / "saved.txt").write_text('[Variant "ashton"]\n1. e4-f4 *\n', encoding="utf-8")
+    assert run(["games", *(word.replace("FOLDER", str(folder)) for word in words)]) == 2
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1
+    assert named in err
+    assert not (folder / "new.games").exists()
+
+
+def test_an_archive_on_standard_input_is_checked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for text, code in ((b"d2-e2 c4-c5,0,0,White\n", 0), (b'[Variant "brandubh"]\n1. d2-e2 *\n', 2)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert run(["games", "-", "-v", "brandubh", "--json"]) == code
+        assert ("'-'" in capsys.readouterr().err) == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("change", "question", "named"),
+    [
+        ("UPDATE games SET moves = NULL", ["--into", "copy.games"], "wrong type"),
+        ("UPDATE games SET file = NULL", [], "wrong type"),
+        ("UPDATE games SET number = 'first'", [], "wrong type"),
+        ("UPDATE games SET white = x'00'", [], "wrong type"),
+        ("UPDATE games SET result = 'lost'", ["--into", "copy.games"], "damaged"),
+        ("UPDATE games SET moves = 'a1-b9'", ["--into", "copy.games"], "game 1"),
+        ("UPDATE games SET moves = 'a1'", ["--into", "copy.games"], "game 1"),
+        ("UPDATE visits SET games = NULL", [], "wrong type"),
+        ("UPDATE visits SET games = x'ffffffff000000000000' || x'00'", [], "damaged"),
+        ("UPDATE rules SET toml = NULL", [], "wrong type"),
+        ("DELETE FROM games", [], "damaged"),
+    ],
+)
+def test_a_collection_with_wrong_values_is_refused_in_one_line(
+    change: str, question: list[str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "games.csv").write_text("d2-e2 c4-c5,0,0,White\n", encoding="utf-8")
+    target = written(tmp_path, tmp_path / "games.csv")
+    with closing(sqlite3.connect(target)) as connection:
+        connection.execute(change)
+        connection.commit()
+    assert run(["games", str(target), *(str(tmp_path / word) if "." in word else word for word in question)]) == 2
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1
+    assert "written.games" in err
+    assert named in err
+    assert not (tmp_path / "copy.games").exists()
 
 
 def test_a_file_that_is_no_sound_collection_is_refused(
@@ -212,7 +353,8 @@ def test_a_book_is_played_from_and_drawn_from(tmp_path: Path, capsys: pytest.Cap
     assert run(["book", "make", book, str(tmp_path / "games.csv"), "-v", "brandubh", "--plies", "1"]) == 0
     found = {move.move: move for move in answer_of(Path(book), rules).moves}
     assert {move: one.games for move, one in found.items()} == {"d2-c2": 4, "d1-c1": 2}
-    assert answer_of(Path(book), rules, "d2-e2").moves == []  # beyond the first ply
+    beyond = answer_of(Path(book), rules, "d2-e2")
+    assert (beyond.moves, beyond.total, beyond.ended) == ([], 4, 0)  # beyond the first ply
     assert found["d1-c1"].low > found["d2-c2"].low
     capsys.readouterr()
 
@@ -239,5 +381,12 @@ def test_a_book_is_played_from_and_drawn_from(tmp_path: Path, capsys: pytest.Cap
     assert run([*match, "--store", str(tmp_path / "match")]) == 0
     record = (tmp_path / "match" / "game-000000.txt").read_text(encoding="utf-8")
     assert record.split("\n1. ")[1].split()[0] in same
-    with pytest.raises(InputError, match="contains games of brandubh, not of ashton"):
+    for words, named in (
+        (["--book-move", "draw"], "needs --book"),
+        (["--option", "book-move=draw"], "needs book=FILE"),
+        (["--book", ""], "--book '': is empty"),
+    ):
+        assert run(["bestmove", "-v", "brandubh", "--player", "random", *words]) == 2
+        assert named in capsys.readouterr().err
+    with pytest.raises(InputError, match=r"contains games of brandubh, not of ashton$"):
         BookOpenings(book).of_pair(load_variant("ashton"), 0)

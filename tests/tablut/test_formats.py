@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tablut.errors import InputError
 from tablut.formats import bologna, opentafl
-from tablut.formats.bologna import read_log, read_logs
+from tablut.formats.bologna import read_logs, read_system_logs
 from tablut.formats.reading import (
     looks_like_position,
     read_berkeley,
@@ -23,7 +23,7 @@ from tablut.formats.reading import (
     write_mcgill,
 )
 from tablut.position import Move, MoveText, Position, parse_square, square_name
-from tablut.records import read_rules
+from tablut.records import GameRecord, read_record, read_rules
 from tablut.variants import load_variant, rule_fields
 from tests.support.effort import slow_but
 from tests.support.games import recurrence
@@ -152,7 +152,7 @@ def test_a_clients_move() -> None:
 
 
 def test_a_log_in_english() -> None:
-    record = read_log(ENGLISH)
+    record = read_record(ENGLISH)
     assert record.tags == {"Date": "Mar 3, 2021 4:00:07 PM", "White": "Anna", "Black": "Bert"}
     assert (record.variant, record.start, record.result) == ("bologna", None, "white")
     assert " ".join(map(str, record.moves)) == (
@@ -167,10 +167,10 @@ def test_a_log_in_english() -> None:
 
 def test_a_log_that_breaks_off() -> None:
     cut = ENGLISH[: ENGLISH.rindex("FINE: Stato:")]
-    assert read_log(cut).result == "white"
+    assert read_record(cut).result == "white"
     within = ENGLISH[: ENGLISH.index("Turn: W Pawn from F4 to F3")]
     within += "Turn: W Pawn from F4 to F3\nx GameAshtonTablut checkMove\nFINE: Stato:\nOOOBBBOOO\nOOO"
-    record = read_log(within)
+    record = read_record(within)
     assert len(record.moves) == 2
     assert "the log ends in the middle of a state" in record.notes[-2]
     assert record.notes[-1].endswith("F4-F3 was not played: no state follows it")
@@ -178,12 +178,26 @@ def test_a_log_that_breaks_off() -> None:
 
 def test_several_games_in_one_log() -> None:
     both = ENGLISH + ENGLISH.replace("Anna", "Cleo")
-    games = read_logs(both)
-    assert [game.tags["White"] for game in games] == ["Anna", "Cleo"]
-    assert games[0] == read_log(ENGLISH)
-    assert games[1].moves == games[0].moves
-    assert read_log(both).notes[-1] == "the file contains 1 more game; only the first was read"
-    assert len(read_logs(ITALIAN + ENGLISH + ITALIAN)) == 3
+    first, second = read_logs(both)
+    assert isinstance(first, GameRecord)
+    assert isinstance(second, GameRecord)
+    assert (first.tags["White"], second.tags["White"]) == ("Anna", "Cleo")
+    assert first == read_record(ENGLISH)
+    assert second.moves == first.moves
+    assert read_record(both).notes[-1] == "the file contains 1 more game; only the first was read"
+    assert len([*read_logs(ITALIAN + ENGLISH + ITALIAN)]) == 3
+    # A fault makes only its own game unreadable.
+    faulty = ENGLISH.replace("Turn: W Pawn from F4 to F3", "Turn: W Pawn from Z4 to F3")
+    spoilt, sound = read_logs(faulty + ENGLISH)
+    assert isinstance(spoilt, InputError)
+    assert isinstance(sound, GameRecord)
+    assert sound.moves == first.moves
+    moved = ".server.Server x\nWhite player name: a\nMove received. Turn: W Pawn from e4 to "
+    spoilt, sound = read_system_logs(f"{moved}z9\n{moved}f4\nWhite player name: left")
+    assert isinstance(spoilt, InputError)
+    assert "line 3" in str(spoilt)
+    assert isinstance(sound, GameRecord)
+    assert len(sound.moves) == 1
 
 
 # -- openTafl's positions and moves ------------------------------------------------------

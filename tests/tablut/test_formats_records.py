@@ -235,6 +235,14 @@ def test_a_trial_of_ludii() -> None:
         assert line in text
         with pytest.raises(InputError, match=f"^Ludii trial: {problem}"):
             read_record(text.replace(line, changed))
+    # The trial's own board decides which rules are possible.
+    with pytest.raises(InputError, match=r"board has side 7, but that of 'ashton' has 9"):
+        read_record(text, "ashton")
+    # Brackets that do not close take no more than linear time.
+    with pytest.raises(InputError, match="line 2"):
+        read_record("game=/x/T.lud\nMove=" + "[Add:to=1," * 30_000, "brandubh")
+    move = "game=/x/T.lud\nMove=[Move:mover=1,from=4,to=15]"
+    assert len(read_record(move + "[Remove:" * 200_000, "brandubh").moves) == 1
 
 
 # OpenTafl's Copenhagen puzzles have rules of this kind: one corner, a throne off the centre, rows from the top.

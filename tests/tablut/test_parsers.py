@@ -23,6 +23,7 @@ from tablut import Board
 from tablut.errors import TablutError
 from tablut.formats import bologna, opentafl
 from tablut.formats.bologna import looks_like_log, read_logs, read_system_logs
+from tablut.formats.ludii import read_trial
 from tablut.formats.native import read_native, read_native_games
 from tablut.formats.opentafl import looks_like_otg, read_game, read_games
 from tablut.formats.reading import looks_like_position, read_berkeley, read_mcgill, read_move, read_position
@@ -102,13 +103,20 @@ PARSERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
         read_game,
         [f"[rules:{RULES}]\n1. d1-e1\n", f"[rules:{RULES}]\n", f"[rules:{RULES}]\n1. ", "[rules:", "[a:"],
     ),
-    "read_logs": (read_logs, [TURN, f"{TURN}{SOURCE}FINE: Stato:\n", f"{SOURCE}FINE: Players: ", "", TURN[:-3]]),
+    "read_logs": (
+        lambda text: list(read_logs(text)),
+        [TURN, f"{TURN}{SOURCE}FINE: Stato:\n", f"{SOURCE}FINE: Players: ", "", TURN[:-3]],
+    ),
     "looks_like_log": (looks_like_log, ["", TURN, SOURCE[:-1]]),
     "store_path": (store_path, ["", "s3://", "file:///", "https://h/"]),
     "looks_like_otg": (looks_like_otg, ["", "[a:"]),
     "read_archive": (read_archive, ["", "d2-e2,0,0,", 'd2-e2,0,0,"', "d2-e2;0;0;Draw\n"]),
     "kind_of": (kind_of, ["", "d2-e2", "[", "{", '{"a":', "[[", "game=/", " .server.Server r"]),
-    "read_system_logs": (read_system_logs, ["", SYSTEM, SYSTEM * 2, SYSTEM[:-1]]),
+    "read_system_logs": (lambda text: list(read_system_logs(text)), ["", SYSTEM, SYSTEM * 2, SYSTEM[:-1]]),
+    "read_trial": (
+        lambda text: read_trial(text, load_variant("brandubh")),
+        ["", *(f"game=/x/T.lud\nMove=[{begins}" for begins in ("Add:", "Remove:", "Move:mover=1,from=4,to=15]"))],
+    ),
     "read_site_games": (lambda text: list(read_site_games(text, load_variant("ashton"))), SITES),
     "read_native_games": (lambda text: list(read_native_games(text)), ["", "1. e4-f4 *\n", '[A "b"]\n1. e4-f4 {']),
     "read_games": (lambda text: list(read_games(text)), [f"[rules:{RULES}]\n1. d1-e1\n", f"[rules:{RULES}]\n"]),
@@ -141,6 +149,8 @@ UNITS = [
         "1-0\n",
         "% x\n",
         "[a:\n",
+        "[Add:to=1,",
+        "[Remove:to=1",
     ),
     *(",0,", ";", "Move received. ", "d2-e2,0,0,Draw\n"),
 ]

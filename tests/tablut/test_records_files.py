@@ -82,6 +82,19 @@ def test_a_record_of_another_program_is_refused_for_what_it_is(name: str, capsys
     assert (code == 0 and answer["moves"]) if rules else (code == 2 and REFUSED[name] in err)
 
 
+def test_rules_that_a_record_s_start_does_not_fit_are_not_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = (DATA / "records" / "bologna-english_gameLog.txt").read_text(encoding="utf-8")
+    (tmp_path / "log.txt").write_text(log.replace("GameAshtonTablut", "GameOther"), encoding="utf-8")
+    for file, rules in ((DATA / "records" / "ludii.trl", "brandubh"), (tmp_path / "log.txt", "ashton")):
+        for command in ("replay", "games"):
+            assert run([command, str(file)]) == 2
+            assert f"its moves fit {rules}" in capsys.readouterr().err
+            assert run([command, str(file), "-v", rules]) == 0
+            capsys.readouterr()
+
+
 def test_one_bad_line_of_an_archive_does_not_refuse_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     archive = [str(FOREIGN / "nearly.csv"), "-v", "brandubh-federation"]
     assert run(["games", *archive, "--json"]) == 1
@@ -92,6 +105,23 @@ def test_one_bad_line_of_an_archive_does_not_refuse_the_others(capsys: pytest.Ca
         code, _, err = replayed(capsys, *archive, "--game", line)
         assert code == expected
         assert f"--game {line}" in err or not code
+
+
+def test_one_bad_game_of_a_site_does_not_refuse_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sound = {"blackPlayerName": "a", "moves": "d1-d3"}
+    moved = {"header": {"startingPosition": "9/9"}, "moves": [["d1-d3"]]}
+    file = tmp_path / "games.json"
+    file.write_text(json.dumps([sound, {"other": 1}, 7, moved, sound | {"blackPlayerName": 5}]), encoding="utf-8")
+    assert run(["games", str(file), "-v", "copenhagen", "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["total"] == 1
+    assert [one["number"] for one in answer["unread"]] == [2, 3, 4, 5]
+    assert "startingPosition" in answer["unread"][2]["why"]
+    for first, named in (({"other": 1}, "JSON of"), (sound | {"blackPlayerName": 5}, "game 1: blackPlayerName 5: ")):
+        file.write_text(json.dumps([first, sound]), encoding="utf-8")
+        code, _, err = replayed(capsys, file)
+        assert (code, named in err) == (2, True)
+        assert ": :" not in err
 
 
 def test_positions_in_the_letters_of_hnefatafl_org(capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,6 +142,21 @@ def test_what_is_read_is_kept_on_saving(tmp_path: Path, capsys: pytest.CaptureFi
     assert replayed(capsys, tmp_path / "again.txt")[1] == before
     assert replayed(capsys, game, "--save", game)[:2] == (0, before)
     assert replayed(capsys, game)[1] == before
+
+
+def test_no_picture_replaces_the_record_or_goes_nowhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    game = tmp_path / "game.txt"
+    game.write_text('[Variant "brandubh"]\n1. d2-e2 *\n', encoding="utf-8")
+    for words, named in (
+        (["--gif", game], "is the record itself"),
+        (["--gif", tmp_path], "directory"),
+        (["--gif", ""], "--gif '': is empty"),
+        (["--png", ""], "--png '': is empty"),
+        (["--save", ""], "--save '': is empty"),
+    ):
+        code, _, err = replayed(capsys, game, *words)
+        assert (code, named in err.lower()) == (2, True)
+        assert game.read_text(encoding="utf-8").startswith("[Variant")
 
 
 @pytest.mark.parametrize("name", ["percent.txt", "variation.txt", "two-games.txt", "bologna-english_gameLog.txt"])

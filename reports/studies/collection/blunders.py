@@ -8,19 +8,19 @@ the blunder is a puzzle if exactly one first move leads to the shortest win.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from reports.studies.collection.making import Made, Making, Wanted, endless, fit
 from retrograde.proofs.win_search import WinSearch
+from tablut import replay
 from tablut.board import Board
-from tablut.cli.options import read_bytes, read_game_record, warn
+from tablut.cli.options import read_bytes, suggesting_rules, warn
 from tablut.errors import IllegalMoveError, InputError
 from tablut.formats.game import RECORD_BYTES, GameRecord
 from tablut.position import Move
-from tablut.records import ARCHIVE, decoded, kind_of, read_archive, record_of
-from tablut.replay import same_upside_down
+from tablut.records import ARCHIVE, decoded, kind_of
 from tablut.variants import Variant, as_variant, load_variant
 from tablut.work.files import excerpt
 
@@ -37,13 +37,13 @@ class Game(NamedTuple):
 def read_games(files: Iterable[str], variant: str | None) -> tuple[list[Game], Variant]:
     """Return the games in several files, and their rules. All games must have the same rules.
 
-    A file is a game record of any kind or an archive. An archive contains one game per line and requires ``variant``.
-    Lines that cannot be read are skipped with a warning.
+    A file contains games of any kind that `tablut.replay.read_games` reads. Games that cannot be read are skipped with
+    a warning, unless no game of their file can be read.
     """
     rules = None if variant is None else load_variant(variant)
     games: list[Game] = []
     for file in files:
-        for game in _games_of(file, variant, rules):
+        for game in _games_of(file, rules):
             own = as_variant(game.record.variant or "")
             if rules is not None and not own.same_game(rules):
                 raise InputError(
@@ -58,24 +58,22 @@ def read_games(files: Iterable[str], variant: str | None) -> tuple[list[Game], V
     return games, rules
 
 
-def _games_of(file: str, variant: str | None, rules: Variant | None) -> Iterator[Game]:
-    name = _NAME.sub("_", Path(file).name)[:80]
+def _games_of(file: str, rules: Variant | None) -> list[Game]:
+    name, games, unread = _NAME.sub("_", Path(file).name)[:80], list[Game](), list[tuple[str, InputError]]()
     text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
-    if kind_of(text) is not ARCHIVE:
-        yield Game(name, read_game_record(text, variant, file))
-        return
-    if rules is None:
-        raise InputError("does not name a rule set", subject=f"archive {excerpt(file)}", remedy="add --variant")
-    if not same_upside_down(rules):
-        raise InputError("may count its ranks from either edge", subject=f"archive {excerpt(file)}")
-    archived, unread = read_archive(text)
-    for line, why in unread.items():
-        warn(f"{file}: line {line} was skipped: {why}")
-    for one in archived:
-        try:
-            yield Game(f"{name} line {one.number}", record_of(one, rules))
-        except InputError as error:
-            warn(f"{file}: line {one.number} was skipped: {error}")
+    with suggesting_rules():
+        for number, game in replay.read_games(text, rules, origin=file):
+            place = f"line {number}" if kind_of(text) is ARCHIVE else f"game {number}"
+            if isinstance(game, InputError):
+                unread.append((place, game))
+            else:
+                games.append(Game(name if place == "game 1" else f"{name} {place}", game))
+    for place, error in unread:
+        if not games:
+            error.within(f"record {excerpt(file)}")
+            raise error
+        warn(f"{file}: {place} was skipped: {str(error).removeprefix(f'{place}: ')}")
+    return games
 
 
 def from_games(

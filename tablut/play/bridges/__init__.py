@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tablut.errors import InputError
 from tablut.play.players import Player, PlayerOptions, make_player
-from tablut.play.players.registry import ready_player
+from tablut.play.players.registry import BOOK, BOOK_MOVE, ready_player
 from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def make_any(
 
     With the setting ``book``, the player begins with moves from a book.
     """
-    if own := {name: value for name, value in options.settings if name in ("book", "book-move")}:
+    if own := {name: value for name, value in options.settings if name in (BOOK, BOOK_MOVE)}:
         from tablut.play.book import BookPlayer
 
         others = tuple(setting for setting in options.settings if setting[0] not in own)

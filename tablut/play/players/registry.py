@@ -95,6 +95,10 @@ class Player(Protocol):
 # -- options of players, and the settings that each player declares ------------------------
 
 
+BOOK: Final = "book"
+"""Name of the setting for the book file. Every player accepts it."""
+BOOK_MOVE: Final = "book-move"
+"""Name of the setting for the way in which a book move is chosen. Every player accepts it."""
 SHIPPED_TABLE_MIB: Final = 32
 """Memory in MiB for the tables shipped with the packages. All tiers of up to four men fit into it."""
 

@@ -23,7 +23,7 @@ def workers() -> Iterator[Workers]:
 @pytest.fixture(scope="package")
 def address(workers: Workers) -> Iterator[str]:
     # A busy machine is not what is tried here: test_abuse has the limits.
-    patient = Settings(bounds_seconds=PATIENCE, count_seconds=PATIENCE, puzzle_seconds=PATIENCE)
+    patient = Settings(bounds_seconds=PATIENCE, count_seconds=PATIENCE, puzzle_seconds=PATIENCE, margin=PATIENCE)
     with running(patient, workers) as found:
         yield found
 

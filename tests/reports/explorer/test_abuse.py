@@ -246,7 +246,7 @@ def test_nonsense_is_refused_and_never_a_defect(started: Running) -> None:
 
 
 def test_a_list_that_takes_too_long_is_refused(started: Running) -> None:
-    client = started(Settings(movetime=0.01))
+    client = started(Settings(movetime=0.01, margin=PATIENCE))
     response = client.get("/api/endings/ashton-5", params={"order": "index"})
     assert response.status_code == 503
     assert "choose one material" in response.json()["error"]

@@ -452,6 +452,14 @@ def test_moves_played_in_a_collection(started: Any, client: httpx.Client, tmp_pa
         ("d2-c2", 1, 0),
     ]
     assert {game["file"] for game in found["games"]} == {"games.csv"}  # not its folder
-    assert served.get("/api/played", params={"variant": "ashton"}).status_code == 422
+    none = served.get("/api/played", params={"variant": "ashton"})
+    assert (none.status_code, none.json()["total"], none.json()["moves"]) == (200, 0, [])
+    assert served.get("/api/played", params={"variant": "brandubh", "position": "7/7/7/7/7/7/7 b"}).status_code == 422
     assert 'id="played"' in served.get("/board").text
     assert 'id="played"' not in client.get("/board").text
+    # A damaged or missing file is the server's fault. Visitors do not see where it is.
+    for spoil in (lambda: games.write_bytes(b"SQLite format 3\0" + bytes(99)), games.unlink):
+        spoil()
+        broken = served.get("/api/played", params={"variant": "brandubh"})
+        assert broken.status_code == 503
+        assert "my.games" not in broken.text

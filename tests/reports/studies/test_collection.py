@@ -202,10 +202,15 @@ def test_a_blunder_of_a_game_becomes_a_puzzle(tmp_path, capsys) -> None:
     assert (answer["variant"], str(puzzle.position)) == ("brandubh", "7/7/2bb3/b2Kw1w/6w/7/1b1b3 w")
     assert puzzle.tags["source"] == "game_1.txt, ply 1, after b2-b1"
     assert judge(puzzle, solve("brandubh", puzzle.position, limits=MANY)) == "holds"
-    # Archives need rules, and all games must have the same rules.
+    # Every game of a file counts. Its archives need rules, and all games must have the same rules.
+    second = tmp_path / "second.txt"
+    second.write_text('[Variant "brandubh"]\n1. d2-e2 *\n\n' + (tmp_path / "game;1.txt").read_text())
+    assert run(["--records", str(second), *wanted[2:], "--out", str(out), "--json"], app, NAME) == 0
+    assert read_puzzles(str(out))[0].tags["source"] == "second.txt game 2, ply 1, after b2-b1"
+    capsys.readouterr()
     archive = tmp_path / "games.csv"
     archive.write_text("d2-e2 c4-c2,0,0,Ongoing\nd2-e2 zz,0,0,Ongoing\n")
     assert run(["--records", str(archive)], app, NAME) == 2
-    assert "does not name a rule set" in capsys.readouterr().err
+    assert "games.csv': names no rule set" in capsys.readouterr().err
     assert run(["--records", str(archive), *wanted[:2], "-v", "ashton"], app, NAME) == 2
     assert "line 2 was skipped" in capsys.readouterr().err

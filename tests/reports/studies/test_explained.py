@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -45,24 +46,74 @@ def test_every_position_is_explained_as_stored(name: str, tmp_path: Path) -> Non
     assert found["failures"] == 0
 
 
+class Row(NamedTuple):
+    """A row of a table in ``docs/notes/reachability.md``: numbers of positions, and the number of layers."""
+
+    counted: int
+    reached: int
+    locked: int
+    last_move: int
+    closed: int
+    circles: int
+    layers: int
+
+
 COPENHAGEN = {
-    "4v0": (("..b..", ".....", "b.K.b", ".....", "..b.."), 199_528, 11_330, 2_932),
-    "6v0": (("..b..", ".b...", "b.K.b", "...b.", "..b.."), 1_672_736, 142_598, 57_384),
-    "2v3": (("..b..", "..w..", ".wKw.", ".....", "..b.."), 6_669_542, 199_390, 8_348),
-    "4v2": (("..b..", "..w..", "b.K.b", "..w..", "..b.."), 26_128_582, 872_068, 5_040),
+    "4v0": (
+        ("..b..", ".....", "b.K.b", ".....", "..b.."),
+        Row(counted=213_790, reached=199_528, locked=10, last_move=11_320, closed=2_932, circles=0, layers=2),
+    ),
+    "6v0": (
+        ("..b..", ".b...", "b.K.b", "...b.", "..b.."),
+        Row(counted=1_872_718, reached=1_672_736, locked=1_242, last_move=141_356, closed=57_384, circles=0, layers=3),
+    ),
+    "2v3": (
+        ("..b..", "..w..", ".wKw.", ".....", "..b.."),
+        Row(counted=6_877_280, reached=6_669_542, locked=112_448, last_move=86_942, closed=8_348, circles=0, layers=2),
+    ),
+    "4v2": (
+        ("..b..", "..w..", "b.K.b", "..w..", "..b.."),
+        Row(
+            counted=27_005_690,
+            reached=26_128_582,
+            locked=739_662,
+            last_move=132_406,
+            closed=5_040,
+            circles=0,
+            layers=3,
+        ),
+    ),
 }
-"""Boards under the rules of Copenhagen: the start, and how many positions are reached, excluded and closed."""
+"""Boards under the rules of Copenhagen: the start, and the row of the table."""
 
 
 @pytest.mark.parametrize("name", slow_but(["4v0"], COPENHAGEN))
 def test_every_position_is_explained_under_the_rules_of_copenhagen(name: str) -> None:
-    start, *counts = COPENHAGEN[name]
+    start, row = COPENHAGEN[name]
     terrain = ("X...X", ".....", "..T..", ".....", "X...X")
     found = explain(replace(load_variant("copenhagen"), name=f"copenhagen-5-{name}", terrain=terrain, start=start))
-    excluded = sum(amount.positions for amount in found.excluded.values())
+    excluded = {lemma: amount.positions for lemma, amount in found.excluded.items()}
     assert found.failures == 0
-    assert [found.reached.positions, excluded, found.closed.all.positions] == counts
-    assert sum(counts) == found.counted.positions
+    assert [lemma for lemma, positions in excluded.items() if positions] == ["locked", "last_move"]
+    assert row == Row(
+        counted=found.counted.positions,
+        reached=found.reached.positions,
+        locked=excluded["locked"],
+        last_move=excluded["last_move"],
+        closed=found.closed.all.positions,
+        circles=found.closed.recurrent.positions,
+        layers=len(found.closed.layers),
+    )
+    assert row.counted == row.reached + row.locked + row.last_move + row.closed
+
+
+def test_the_notes_list_the_boards_under_the_rules_of_copenhagen() -> None:
+    notes = (Path(__file__).parents[3] / "docs/notes/reachability.md").read_text(encoding="utf-8")
+    rows = [line for line in notes.splitlines() if line.startswith("| copenhagen-")]
+    assert rows == [
+        " | ".join([f"| copenhagen-5-{name}", *(f"{value:,}" for value in row)]) + " |"
+        for name, (_, row) in COPENHAGEN.items()
+    ]
 
 
 # -- against plain search --------------------------------------------------------------
