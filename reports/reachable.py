@@ -29,10 +29,16 @@ from reports.rendering import (
 )
 from tablut import svg
 from tablut.position import Position, parse_square
-from tablut.results import ExactInt, Result
+from tablut.results import ExactInt, Result, scientific
 from tablut.variants import load_variant
 
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
+_FAMILY = (
+    *("brandubh-federation", "saami-tablut", "sea-battle-9", "copenhagen", "fetlar"),
+    *("tawlbwrdd", "tawlbwrdd-throneless", "sea-battle-11"),
+)
+GAMES = (*_FULL, *_FAMILY)
+"""The games whose estimates `docs/reachable.md` lists."""
 
 _CLOSE = 1e-9
 _DECIDED = "decided-"
@@ -65,13 +71,22 @@ class Share(NamedTuple):
     high: str
     positions: tuple[int, int]
     counted: int
+    drawn: int
     samples: int
     searches: int
+    unknown: int
+
+    @property
+    def row(self) -> list[str]:
+        """The game's cells in the table in `docs/reachable.md`, without its name."""
+        ends = " to ".join(scientific(end, 6) for end in self.positions)
+        numbers = [str(number) for number in (self.drawn, self.samples, self.unknown)]
+        return [scientific(self.counted), *numbers, f"{self.low} to {self.high} %", ends]
 
 
 def share(name: str) -> Share | None:
     """Return the stored estimate for a variant, rounded in the same way as on every page, or None if there is none."""
-    found = results().get(name)
+    found = read_stored_all("reachable", (name,), ReachableEstimate, _check).get(name)
     if found is None:
         return None
     low, high = found["interval99"]
@@ -80,8 +95,10 @@ def share(name: str) -> Share | None:
         f"{ceil(1e6 * high) / 1e4:.4f}",
         (int(found["positions"]["low"]), int(found["positions"]["high"])),
         int(found["counted"]),
+        found["n"],
         found["lemmas"]["n"],
         found["games"]["tried"],
+        found["unknown"],
     )
 
 

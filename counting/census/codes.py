@@ -24,22 +24,16 @@ from math import comb
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from counting.census.words import below, last_not_above, minus, plus, quotient, real_of, table_of, times, words_at
 from tablut.engine.cells import bit_of, join, rank_cells, unrank_cells
 from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer
 from tablut.engine.packing import board_bits, field
 from tablut.engine.records import flat
 
-_intrinsic: Any = intrinsic
-_UniTuple: Any = types.UniTuple
-
 LABELS: Final = 3
 _WIDEST: Final = 128
-_WORD: Final = (1 << 64) - 1
 
 
 class CodeTables(NamedTuple):
@@ -102,7 +96,7 @@ class PositionCodes:
 
 def halves(values: list[int]) -> NDArray[np.uint64]:
     """Return 128-bit numbers as pairs of words, the low word first."""
-    return np.array([[value & _WORD, value >> 64] for value in values], dtype=np.uint64).ravel()
+    return table_of(values, 2)
 
 
 @lru_cache(maxsize=64)
@@ -113,33 +107,6 @@ def position_codes(cells: int, attackers: int, defenders: int) -> tuple[Position
 
 
 # -- codes of whole arrays of packed positions --------------------------------------------
-
-
-@_intrinsic  # type: ignore[untyped-decorator]
-def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
-    """Return the 128-bit product of two words, the low word first. On most processors, this takes one instruction."""
-    pair: Any = _UniTuple(types.uint64, 2)
-
-    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        wide, word = ir.IntType(128), ir.IntType(64)
-        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
-        halves = [builder.trunc(product, word), builder.trunc(builder.lshr(product, wide(64)), word)]
-        return context.make_tuple(builder, pair, halves)
-
-    return pair(types.uint64, types.uint64), codegen
-
-
-@inlined
-def subtract(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[Any, Any]:
-    """Return the difference between two 128-bit numbers."""
-    borrow = U64(1) if low < other_low else U64(0)
-    return low - other_low, high - other_high - borrow
-
-
-@inlined
-def less(low: np.uint64, high: np.uint64, other_low: np.uint64, other_high: np.uint64) -> bool:
-    """Return whether one 128-bit number is less than another."""
-    return bool(high < other_high or (high == other_high and low < other_low))
 
 
 @kernel
@@ -158,18 +125,10 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
         white_rank, defenders = rank_cells(table.binomial, stride, white, at_king)
         taken = join(white, at_king)
         black_rank, attackers = rank_cells(table.binomial, stride, black, taken)
-        low, high = wide_product(white_rank, table.binomial[attackers * stride + cells - 1 - defenders])
-        for number in range(3):
-            if number == 0:
-                more, above = black_rank, U64(0)
-            elif number == 1:
-                at = 2 * (defenders * (table.attackers + 1) + attackers)
-                more, above = table.offset[at], table.offset[at + 1]
-            else:
-                at = 2 * (label * cells + king)
-                more, above = table.prefix[at], table.prefix[at + 1]
-            low += more
-            high += above + (U64(1) if low < more else U64(0))
+        number = times((white_rank,), (table.binomial[attackers * stride + cells - 1 - defenders],))
+        number = plus(number, (black_rank,))
+        number = plus(number, words_at(table.offset, defenders * (table.attackers + 1) + attackers, number))
+        low, high = plus(number, words_at(table.prefix, label * cells + king, number))
         code = advance(pointer(codes), index * table.code_bytes)
         # With a fixed number of bytes, the compiler generates a single store.
         if table.code_bytes >= 8:
@@ -180,38 +139,6 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
         for byte in range(table.code_bytes & 7 if table.code_bytes < 16 else 8):
             code[byte] = np.uint8(low & U64(0xFF))
             low >>= U64(8)
-
-
-@inlined
-def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: np.uint64) -> int:
-    """Return the index of the last entry in an ascending table that is at most a given 128-bit number.
-
-    The search starts at a guess. The first entry must be 0, and the last entry must be greater than the number.
-    """
-    while less(low, high, table[2 * guess], table[2 * guess + 1]):
-        guess -= 1
-    while not less(low, high, table[2 * guess + 2], table[2 * guess + 3]):
-        guess += 1
-    return guess
-
-
-@inlined
-def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Divide a 128-bit number, and return the quotient and the remainder.
-
-    The quotient must be below 2**64 and the divisor below 2**63. A floating-point
-    estimate of the quotient, which is slightly too low, is multiplied by the divisor, and the product is subtracted.
-    This is repeated until the remainder is less than the divisor. Since the relative error of an estimate is about
-    2**-50, two or three rounds suffice.
-    """
-    result, scale = U64(0), (1.0 - 2.0**-50) / np.float64(divisor)
-    while high != U64(0) or low >= divisor:
-        part = U64((np.float64(high) * 2.0**64 + np.float64(low)) * scale)
-        part = part if part != U64(0) else U64(1)
-        result += part
-        less_low, less_high = wide_product(part, divisor)
-        low, high = subtract(low, high, less_low, less_high)
-    return result, low
 
 
 @inlined
@@ -250,20 +177,20 @@ def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: N
             high |= U64(code[byte]) << U64(8 * (byte - 8))
         for word in range(width):
             row[word] = U64(0)
-        if not less(low, high, table.prefix[2 * kings], table.prefix[2 * kings + 1]):
+        rest = low, high
+        if not below(rest, words_at(table.prefix, kings, rest)):
             continue
-        number = min(I64((np.float64(high) * 2.0**64 + np.float64(low)) / each), kings - 1)
-        number = last_not_above(table.prefix, number, low, high)
-        low, high = subtract(low, high, table.prefix[2 * number], table.prefix[2 * number + 1])
-        material = last_not_above(table.offset, materials - 1, low, high)
-        low, high = subtract(low, high, table.offset[2 * material], table.offset[2 * material + 1])
+        number = last_not_above(table.prefix, min(I64(real_of(rest) / each), kings - 1), rest)
+        rest = minus(rest, words_at(table.prefix, number, rest))
+        material = last_not_above(table.offset, materials - 1, rest)
+        rest = minus(rest, words_at(table.offset, material, rest))
         label, king = number // cells, number % cells
         defenders, attackers = material // (table.attackers + 1), material % (table.attackers + 1)
-        white_rank, black_rank = quotient(low, high, table.binomial[attackers * stride + cells - 1 - defenders])
+        white_rank, black_rank = quotient(rest, (table.binomial[attackers * stride + cells - 1 - defenders],))
         at_king = bit_of(king)
-        white = unrank_cells(table.binomial, stride, cells, at_king, defenders, white_rank)
+        white = unrank_cells(table.binomial, stride, cells, at_king, defenders, white_rank[0])
         taken = join(white, at_king)
-        black = unrank_cells(table.binomial, stride, cells, taken, attackers, black_rank)
+        black = unrank_cells(table.binomial, stride, cells, taken, attackers, black_rank[0])
         add_board(row, width, 0, black[0], black[1])
         add_board(row, width, cells, white[0], white[1])
         add_board(row, width, 2 * cells, U64(king | (side << table.king_bits)), U64(0))

@@ -128,8 +128,11 @@ def _stuck(variant: Variant, attackers: list[int]) -> bool:
     return not any(_origins_of(variant, at, home, taken) for home in attackers)
 
 
-def build_homes(variant: Variant) -> HomeTables:
-    """Return a variant's cost tables."""
+def build_homes(variant: Variant, *, loose: bool = False) -> HomeTables:
+    """Return a variant's cost tables.
+
+    If ``loose`` is true, attackers cost only one unit for each slide home, so that they leave their homes easily.
+    """
     cells, origins = diagram_cells(variant.start), build_origins(variant)
     started = [[cell for cell, letter in enumerate(cells) if letter == kind] for kind in "wb"]
     most = max(map(len, started))
@@ -138,7 +141,8 @@ def build_homes(variant: Variant) -> HomeTables:
     for side, at in enumerate((origins.defender_origins, origins.attacker_origins)):
         for number, home in enumerate(started[side]):
             homes[side, number] = home
-            ways[side, number] = AWAY + STEP * np.array(_distances(variant, at, home))
+            slides = np.array(_distances(variant, at, home))
+            ways[side, number] = slides if loose and side == 1 else AWAY + STEP * slides
     king = np.array(_distances(variant, origins.king_origins, cells.index("K")), dtype=np.int32)
     return HomeTables(
         most=most,

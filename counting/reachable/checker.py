@@ -14,10 +14,11 @@ different code, move by move.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import accumulate, combinations
 from math import comb
 from pathlib import Path
 from typing import NamedTuple
@@ -250,35 +251,39 @@ def _ways(reach: PlainReach, king: Cell, attackers: int, defenders: int) -> int:
     return comb(free, defenders) * comb(every - defenders, attackers)
 
 
-def plain_size(reach: PlainReach) -> int:
-    """Return the number of counted positions, with either side to move."""
-    return 2 * sum(
-        _ways(reach, king, attackers, defenders)
+@lru_cache(maxsize=16)
+def _groups(reach: PlainReach) -> tuple[list[int], list[tuple[Cell, int, int]]]:
+    """Return the first rank of each group of placements, followed by the end, and each group's king and material."""
+    groups = [
+        (king, attackers, defenders)
         for attackers in range(1, reach.most["b"] + 1)
         for defenders in range(reach.most["w"] + 1)
-        for king in reach.cells["K"]
-    )
+        for king in _by_index(reach.cells["K"])
+    ]
+    return [*accumulate((_ways(reach, *group) for group in groups), initial=0)], groups
+
+
+def plain_size(reach: PlainReach) -> int:
+    """Return the number of counted positions, with either side to move."""
+    return 2 * _groups(reach)[0][-1]
 
 
 def plain_position(reach: PlainReach, number: int) -> NaivePosition:
     """Return the position with a given number."""
+    if not 0 <= number < plain_size(reach):
+        why = f"must be from 0 to {plain_size(reach) - 1} in {reach.variant.name}"
+        raise InputError(why, subject=f"position number {number}")
     rank, side = divmod(number, 2)
-    for attackers in range(1, reach.most["b"] + 1):
-        for defenders in range(reach.most["w"] + 1):
-            for king in _by_index(reach.cells["K"]):
-                ways = _ways(reach, king, attackers, defenders)
-                if rank >= ways:
-                    rank -= ways
-                    continue
-                left = len(reach.cells["b"] - {king}) - defenders
-                white, black = divmod(rank, comb(left, attackers))
-                pieces = {king: "K"}
-                for piece, count, place in (("w", defenders, white), ("b", attackers, black)):
-                    cells = [cell for cell in _by_index(reach.cells[piece]) if cell not in pieces]
-                    pieces.update(dict.fromkeys(_combination(cells, count, place), piece))
-                return NaivePosition(pieces, "wb"[side])
-    why = f"must be from 0 to {plain_size(reach) - 1} in {reach.variant.name}"
-    raise InputError(why, subject=f"position number {number}")
+    firsts, groups = _groups(reach)
+    at = bisect_right(firsts, rank) - 1
+    king, attackers, defenders = groups[at]
+    left = len(reach.cells["b"] - {king}) - defenders
+    white, black = divmod(rank - firsts[at], comb(left, attackers))
+    pieces = {king: "K"}
+    for piece, count, place in (("w", defenders, white), ("b", attackers, black)):
+        cells = [cell for cell in _by_index(reach.cells[piece]) if cell not in pieces]
+        pieces.update(dict.fromkeys(_combination(cells, count, place), piece))
+    return NaivePosition(pieces, "wb"[side])
 
 
 def _combination(cells: list[Cell], count: int, rank: int) -> list[Cell]:
@@ -393,7 +398,7 @@ class Checker:
             if max(start, target) >= size * size:
                 return f"ply {ply}: a cell is outside the board"
             move = (start % size, start // size), (target % size, target // size)
-            if move not in game.legal_moves(here):
+            if move not in game.moves(here):
                 return f"ply {ply}: {game.move_name(move)} is not a legal move"
             result = game.apply(here, move)
             due = outcome if ply == len(moves) else None

@@ -8,9 +8,12 @@ largest position number. If this number has more than 128 bits, as on 11×11 boa
 many words as this number needs. The sample is the first number in the stream below the size of the space. All numbers
 are therefore equally probable, and no sample depends on how the work was divided. `draw_number` uses numpy's
 implementation of Philox. `drawn` is a compiled version for samples that are tested only by the lemmas. Both return the
-same numbers. Numbers that do not fit into 127 bits are drawn and unranked in Python (`LargeSpace`).
+same numbers.
 
-Numbers and sets of 128 bits are stored as two words (uint64), the low one first. See `tablut.engine.jit` for the types.
+In kernels, position numbers have two or four words, and the ranks of soldiers have half as many (`word_count`). The
+kernels are compiled separately for each case, according to the type of the argument ``size``. See
+`counting.census.words` for numbers of several words, and `tablut.engine.jit` for the types. Sets of cells are stored as
+two words, the low one first.
 
 References
 ----------
@@ -24,23 +27,31 @@ from bisect import bisect_right
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from math import comb
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counting.census.codes import (
-    add_board,
-    halves,
+from counting.census.codes import add_board, halves
+from counting.census.words import (
+    Words,
+    below,
+    bits_of,
+    common,
+    half_at,
     last_not_above,
-    less,
+    minus,
+    put_words,
     quotient,
-    subtract,
-    wide_product,
+    real_of,
+    shifted,
+    table_of,
+    times,
+    words_at,
 )
 from tablut.engine import engine_for
 from tablut.engine.cells import bit_of, join, set_at, spread
-from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, leading_zeros, pointer, popcount
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
 from tablut.engine.records import flat
 from tablut.errors import InputError, VariantError
 from tablut.indexing import PlacementIndex
@@ -49,36 +60,38 @@ from tablut.variants import Variant
 
 
 @inlined
-def bucket_of(value: Any) -> int:
-    """Return a word's bucket, which is determined by the word's length and its five leading bits.
+def bucket_of(number: Words) -> int:
+    """Return a number's bucket, which is determined by the number's length and its five leading bits.
 
-    The bucket number increases with the word.
+    The bucket increases with the number.
     """
-    shift = 59 - leading_zeros(value | U64(16))
-    return shift * 16 + I64(value >> U64(shift))
+    shift = max(bits_of(number) - 5, I64(0))
+    return shift * 16 + I64(shifted(number, shift)[0])
 
 
 # -- tables ------------------------------------------------------------------------------
 
 
-_WORD: Final = (1 << 64) - 1
 _TIER_BITS: Final = 11
 _BUCKETS: Final = 1024
+"""Number of buckets for each word of a rank."""
 
 
 class DrawTables(NamedTuple):
-    """Kernel tables for the counted space. A 128-bit number is stored as two words, the low one first.
+    """Kernel tables for the counted space. A position number has W words, and a rank of soldiers has W / 2.
 
     Attributes
     ----------
     cells, kings, tiers, king_bits : int
         The number of cells, the number of cells for the king, the number of tiers, and the number of bits for the
         king's cell. A tier consists of all placements with the same material.
-    size, mask : ndarray of uint64, shape (2,)
-        The number of positions, and a mask with the bits of a position number.
-    offset : ndarray of uint64, shape (tiers + 1, 2)
+    group : int
+        The number of random words for a position number.
+    mask : ndarray of uint64, shape (W,)
+        A mask with the bits of a position number.
+    offset : ndarray of uint64, shape (tiers + 1, W)
         The first rank of each tier.
-    before : ndarray of uint64, shape (tiers * (kings + 1), 2)
+    before : ndarray of uint64, shape (tiers * (kings + 1), W)
         For each tier and each king's cell, the number of the tier's placements with the king on an earlier cell.
     material : ndarray of int64, shape (2 * tiers,)
         The numbers of attackers and defenders in each tier.
@@ -86,7 +99,7 @@ class DrawTables(NamedTuple):
         The cells on which the king may stand, in ascending order.
     closed : ndarray of uint64, shape (2,)
         The cells on which no attacker may stand.
-    binomial : ndarray of uint64, flat
+    binomial : ndarray of uint64, shape (n, W / 2)
         The binomial coefficient C(n, k) at index ``k * (cells + 2) + n``.
     tier_shift : int
         The shift that turns a position number into an index of ``tier_at``.
@@ -94,8 +107,11 @@ class DrawTables(NamedTuple):
         The tier of the smallest position number with the given highest bits.
     king_scale : ndarray of float64, shape (tiers,)
         For each tier, the number of king's cells divided by the tier's size.
+    buckets : int
+        The number of buckets of ranks.
     places : ndarray of uint8, flat
-        At index ``k * 1024 + bucket_of(rank)``, the last place of the k-combination with the least rank in the bucket.
+        At index ``k * buckets + bucket_of(rank)``, the last place of the k-combination with the least rank in the
+        bucket.
     cell_at : ndarray of uint8, shape (kings * cells,)
         At index ``k * cells + place``, the cell of a place if the king is on its ``k``-th cell. For each king's cell,
         the places number the cells that are open to defenders.
@@ -105,7 +121,7 @@ class DrawTables(NamedTuple):
     kings: int
     tiers: int
     king_bits: int
-    size: NDArray[np.uint64]
+    group: int
     mask: NDArray[np.uint64]
     offset: NDArray[np.uint64]
     before: NDArray[np.uint64]
@@ -116,13 +132,14 @@ class DrawTables(NamedTuple):
     tier_shift: int
     tier_at: NDArray[np.int16]
     king_scale: NDArray[np.float64]
+    buckets: int
     places: NDArray[np.uint8]
     cell_at: NDArray[np.uint8]
 
 
-def build_drawing(variant: Variant) -> DrawTables:
-    """Return the tables for drawing samples of a variant. The variant must be narrow (see `is_narrow`)."""
-    index, regions, cells = PlacementIndex(variant), variant.regions, variant.size**2
+def build_drawing(index: PlacementIndex, words: int) -> DrawTables:
+    """Return the tables for drawing samples of an index's variant, with position numbers of ``words`` words."""
+    variant, regions, cells = index.variant, index.variant.regions, index.variant.size**2
     most = max(variant.attackers, variant.defenders)
     binomial = [[comb(n, k) for n in range(cells + 2)] for k in range(most + 1)]
     positions = 2 * index.size
@@ -141,21 +158,22 @@ def build_drawing(variant: Variant) -> DrawTables:
         kings=len(kings),
         tiers=len(tiers),
         king_bits=(cells - 1).bit_length(),
-        size=halves([positions]),
-        mask=halves([(1 << bits) - 1]),
-        offset=halves([*offsets, index.size]),
-        before=halves(before),
+        group=_group(bits),
+        mask=table_of([(1 << bits) - 1], words),
+        offset=table_of([*offsets, index.size], words),
+        before=table_of(before, words),
         material=np.array([[tier.attackers, tier.defenders] for tier in tiers], dtype=np.int64).ravel(),
         king_cells=np.array(kings, dtype=np.int64),
         closed=halves([every & ~open_cells]),
-        binomial=np.array(binomial, dtype=np.uint64).ravel(),
+        binomial=table_of((number for row in binomial for number in row), words // 2),
         tier_shift=tier_shift,
         tier_at=np.array(
             [bisect_right(offsets, (top << tier_shift) >> 1) - 1 for top in range((positions - 1 >> tier_shift) + 1)],
             dtype=np.int16,
         ),
         king_scale=np.array([len(kings) / tier.size if tier.size else 0.0 for tier in tiers]),
-        places=_first_places(binomial),
+        buckets=_BUCKETS * words // 2,
+        places=_first_places(binomial, _BUCKETS * words // 2),
         cell_at=_defender_cells(kings, sorted(regions.free_cells), cells),
     )
 
@@ -171,17 +189,27 @@ def check_board(variant: Variant) -> None:
         )
 
 
-def is_narrow(variant: Variant) -> bool:
-    """Return whether position numbers fit into 127 bits and ranks of soldiers into 63 bits, as the kernels require."""
+def word_count(variant: Variant, positions: int) -> int:
+    """Return the number of words of a position number in the kernels: 2 or 4.
+
+    With two words, position numbers fit into 127 bits and ranks of soldiers into 63 bits. Four words suffice for every
+    board of at most 121 cells. Such a board has less than 2 * 121 * 3**120 < 2**199 positions and at most C(122, 61) <
+    2**119 sets of soldiers. `table_of` refuses larger numbers.
+    """
     soldiers = comb(variant.size**2 + 1, min(max(variant.attackers, variant.defenders), variant.size**2 // 2))
-    return PlacementIndex(variant).size < 1 << 126 and soldiers < 1 << 63
+    return 2 if positions < 1 << 127 and soldiers < 1 << 63 else 4
 
 
-def _first_places(binomial: list[list[int]]) -> NDArray[np.uint8]:
+def _group(bits: int) -> int:
+    """Return the number of random words for a position number with the given number of bits."""
+    return max(2, -(-bits // 64))
+
+
+def _first_places(binomial: list[list[int]], buckets: int) -> NDArray[np.uint8]:
     """Return `DrawTables.places`."""
-    places = np.zeros((len(binomial), _BUCKETS), dtype=np.uint8)
+    places = np.zeros((len(binomial), buckets), dtype=np.uint8)
     for k, row in enumerate(binomial[1:], 1):
-        for bucket in range(_BUCKETS):
+        for bucket in range(buckets):
             shift = max(0, bucket // 16 - 1)
             least = bucket if bucket < 32 else (bucket % 16 + 16) << shift
             places[k, bucket] = max(k - 1, min(bisect_right(row, least) - 1, len(row) - 2))
@@ -202,17 +230,19 @@ def _defender_cells(kings: list[int], free: list[int], cells: int) -> NDArray[np
 
 BATCH: Final = 16
 """Number of positions that are unranked at a time."""
-BATCH_ROWS: Final = 10
-"""Number of words for each position of a batch.
+_COUNT: Final = 4
+_CELLS: Final = 6
+_KING: Final = 10
+_SIDE: Final = 11
+_STREAM: Final = 12
+"""Numbers of the batch's rows, after four rows for ranks.
 
-These words contain the ranks of attackers and defenders, the numbers of attackers and defenders, two sets of cells (two
-words each), the king's cell and the side to move.
+A row has one word for each position of the batch. The rows contain the ranks of attackers and defenders (one or two
+words each), the numbers of attackers and defenders, two sets of cells (two words each), the king's cell, the side to
+move, and finally random words that have not been used yet.
 """
-
-_COUNT: Final = 2
-_CELLS: Final = 4
-_KING: Final = 8
-_SIDE: Final = 9
+BATCH_WORDS: Final = 13 * BATCH
+"""Number of words of a batch."""
 
 
 @inlined
@@ -221,8 +251,8 @@ def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uin
     first, second, third, fourth = block, index, U64(0), U64(0)
     key, other_key = seed, U64(0)
     for _ in range(10):
-        low, high = wide_product(U64(0xD2E7470EE14C6C93), first)
-        other_low, other_high = wide_product(U64(0xCA5A826395121157), third)
+        low, high = times((U64(0xD2E7470EE14C6C93),), (first,))
+        other_low, other_high = times((U64(0xCA5A826395121157),), (third,))
         first, second, third, fourth = other_high ^ second ^ key, other_low, high ^ fourth ^ other_key, low
         key += U64(0x9E3779B97F4A7C15)
         other_key += U64(0xBB67AE8584CAA73B)
@@ -230,18 +260,24 @@ def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uin
 
 
 @inlined
-def drawn(draw: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return a sample's position number. `draw_number` returns the same number."""
-    block = U64(1)
+def drawn(draw: DrawTables, size: Words, seed: np.uint64, index: np.uint64, batch: NDArray[np.uint64]) -> Words:
+    """Return a sample's position number. `draw_number` returns the same number.
+
+    Every group of words is extended by zeros, which the mask also contains.
+    """
+    stream, mask = advance(batch, _STREAM * BATCH), words_at(draw.mask, 0, size)
+    block, held = U64(0), I64(0)
     while True:
-        first, second, third, fourth = _philox(seed, block, index)
-        low, high = first & draw.mask[0], second & draw.mask[1]
-        if less(low, high, draw.size[0], draw.size[1]):
-            return low, high
-        low, high = third & draw.mask[0], fourth & draw.mask[1]
-        if less(low, high, draw.size[0], draw.size[1]):
-            return low, high
-        block += U64(1)
+        while held < draw.group:
+            block += U64(1)
+            put_words(advance(stream, held), 0, _philox(seed, block, index))
+            held += 4
+        number = common(words_at(stream, 0, size), mask)
+        if below(number, size):
+            return number
+        held -= draw.group
+        for place in range(held):
+            stream[place] = stream[place + draw.group]
 
 
 Bits = tuple[np.uint64, np.uint64]
@@ -251,70 +287,69 @@ Placed = tuple[Bits, Bits, int, int, int, int]
 
 
 @inlined
-def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tuple[int, np.uint64]:
-    """Return the last place of a combination of ``number`` places, and the rank of the remaining places."""
-    place = I64(draw.places[(number << 10) + bucket_of(rank)])
+def _next_place(places: NDArray[np.uint8], binomial: NDArray[np.uint64], rank: Words) -> tuple[int, Words]:
+    """Return the last place of a combination, and the rank of the remaining places.
+
+    The tables are the rows for the number of places in the combination.
+    """
+    place = I64(places[bucket_of(rank)])
     # The guess for the bucket is never too large. It is usually correct, and otherwise nearly always too small by one.
-    first, second = draw.binomial[row + place], draw.binomial[row + place + 1]
-    above = second <= rank
-    place, first = place + I64(above), second if above else first
-    while draw.binomial[row + place + 1] <= rank:
+    first, second = words_at(binomial, place, rank), words_at(binomial, place + 1, rank)
+    within = below(rank, second)
+    place, first = place + I64(not within), first if within else second
+    while not below(rank, words_at(binomial, place + 1, rank)):
         place += 1
-        first = draw.binomial[row + place]
-    return place, rank - first
+        first = words_at(binomial, place, rank)
+    return place, minus(rank, first)
 
 
 @inlined
-def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[np.uint64], entry: int) -> None:
+def open_number(draw: DrawTables, number: Words, batch: NDArray[np.uint64], entry: int) -> None:
     """Decode a position number into an entry of a batch. `place_soldiers` then decodes the soldiers' ranks."""
-    batch[_SIDE * BATCH + entry] = low & U64(1)
-    if draw.tier_shift < 64:
-        top = low >> U64(draw.tier_shift)
-        if draw.tier_shift != 0:
-            top |= high << U64(64 - draw.tier_shift)
-    else:
-        top = high >> U64(draw.tier_shift - 64)
-    low, high = (low >> U64(1)) | (high << U64(63)), high >> U64(1)
-    tier = last_not_above(draw.offset, I64(draw.tier_at[I64(top)]), low, high)
-    low, high = subtract(low, high, draw.offset[2 * tier], draw.offset[2 * tier + 1])
-    before = advance(draw.before, 2 * tier * (draw.kings + 1))
-    number = I64((np.float64(high) * 2.0**64 + np.float64(low)) * draw.king_scale[tier])
-    number = last_not_above(before, min(number, draw.kings - 1), low, high)
-    low, high = subtract(low, high, before[2 * number], before[2 * number + 1])
+    batch[_SIDE * BATCH + entry] = number[0] & U64(1)
+    guess = I64(draw.tier_at[I64(shifted(number, draw.tier_shift)[0])])
+    rank = shifted(number, 1)
+    tier = last_not_above(draw.offset, guess, rank)
+    rank = minus(rank, words_at(draw.offset, tier, rank))
+    before = advance(draw.before, tier * (draw.kings + 1) * len(number))
+    guess = min(I64(real_of(rank) * draw.king_scale[tier]), draw.kings - 1)
+    place = last_not_above(before, guess, rank)
     attackers, defenders = draw.material[2 * tier], draw.material[2 * tier + 1]
-    at_king = bit_of(draw.king_cells[number])
+    at_king = bit_of(draw.king_cells[place])
     left = draw.cells - defenders - popcount(draw.closed[0] | at_king[0]) - popcount(draw.closed[1] | at_king[1])
-    white_rank, black_rank = quotient(low, high, draw.binomial[attackers * (draw.cells + 2) + left])
-    batch[entry] = black_rank
-    batch[BATCH + entry] = white_rank
+    ways = half_at(draw.binomial, attackers * (draw.cells + 2) + left, number)
+    white_rank, black_rank = quotient(minus(rank, words_at(before, place, rank)), ways)
+    put_words(batch, entry, black_rank)
+    put_words(advance(batch, 2 * BATCH), entry, white_rank)
     batch[_COUNT * BATCH + entry] = U64(attackers)
     batch[(_COUNT + 1) * BATCH + entry] = U64(defenders)
-    batch[_KING * BATCH + entry] = U64(number)
+    batch[_KING * BATCH + entry] = U64(place)
     for row in range(_CELLS, _CELLS + 4):
         batch[row * BATCH + entry] = U64(0)
 
 
 @inlined
-def place_soldiers(draw: DrawTables, batch: NDArray[np.uint64], count: int) -> None:
+def place_soldiers(draw: DrawTables, size: Words, batch: NDArray[np.uint64], count: int) -> None:
     """Turn the ranks in a batch into sets: sets of cells for defenders, and sets of places for attackers.
 
     An attacker's place is a number among the cells that are open to attackers. Each place of a combination depends on
     the previous one. The outer loop therefore runs over the places and the inner loop over the batch, so that the
     processor can work on independent entries in parallel.
     """
-    stride = draw.cells + 2
     for kind in range(2):
-        ranks, counts = advance(batch, kind * BATCH), advance(batch, (_COUNT + kind) * BATCH)
+        ranks, counts = advance(batch, kind * 2 * BATCH), advance(batch, (_COUNT + kind) * BATCH)
         cells = advance(batch, (_CELLS + 2 * kind) * BATCH)
         most = I64(0)
         for entry in range(count):
             most = max(most, I64(counts[entry]))
         for number in range(most, 0, -1):
-            row = number * stride
+            places = advance(draw.places, number * draw.buckets)
+            binomial = advance(draw.binomial, number * (draw.cells + 2) * (len(size) // 2))
             for entry in range(count):
                 if I64(counts[entry]) < number:
                     continue
-                place, ranks[entry] = _next_place(draw, row, number, ranks[entry])
+                place, rank = _next_place(places, binomial, half_at(ranks, entry, size))
+                put_words(ranks, entry, rank)
                 cell = place
                 if kind == 1:
                     cell = I64(draw.cell_at[I64(batch[_KING * BATCH + entry]) * draw.cells + place])
@@ -346,63 +381,9 @@ def draw_number(size: int, seed: int, index: int) -> int:
     stream = np.random.Philox(key=seed, counter=index << 64)
     bits = (size - 1).bit_length()
     while True:
-        words = stream.random_raw(max(2, -(-bits // 64)))
+        words = stream.random_raw(_group(bits))
         if (number := int.from_bytes(words.astype("<u8").tobytes(), "little") & ((1 << bits) - 1)) < size:
             return number
-
-
-class LargeSpace:
-    """Conversion of position numbers to positions, for a space that is too large for the kernels."""
-
-    def __init__(self, variant: Variant) -> None:
-        index, regions = PlacementIndex(variant), variant.regions
-        self._tiers, self._kings = list(index.tiers.values()), sorted(regions.king_cells)
-        self._offsets = [tier.offset for tier in self._tiers]
-        self._before = [
-            list(accumulate((index.ways(king, *tier[:2]) for king in self._kings), initial=0)) for tier in self._tiers
-        ]
-        self._free, self._all = sorted(regions.free_cells), sorted(regions.free_cells | regions.camp_cells)
-        places = range(variant.size**2 + 1)
-        most = max(variant.attackers, variant.defenders)
-        self._binomial = [[comb(place, number) for place in places] for number in range(most + 1)]
-
-    def rows(self, numbers: list[int]) -> NDArray[np.uint64]:
-        """Return the positions with the given numbers, as rows for `placed_row` (uint64, shape (n, `PLACED`))."""
-        return np.array([self._row(number) for number in numbers], dtype=np.uint64).reshape(-1, PLACED)
-
-    def _row(self, number: int) -> list[int]:
-        rank, side = divmod(number, 2)
-        at = bisect_right(self._offsets, rank) - 1
-        (attackers, defenders, offset, _), before = self._tiers[at], self._before[at]
-        rank -= offset
-        place = bisect_right(before, rank) - 1
-        king = self._kings[place]
-        every, free = ([cell for cell in cells if cell != king] for cells in (self._all, self._free))
-        white_rank, black_rank = divmod(rank - before[place], self._binomial[attackers][len(every) - defenders])
-        white = self._chosen(free, defenders, white_rank)
-        black = self._chosen([cell for cell in every if not white >> cell & 1], attackers, black_rank)
-        words = [cells >> shift & _WORD for cells in (black, white) for shift in (0, 64)]
-        return [*words, king, side, attackers, defenders]
-
-    def _chosen(self, cells: list[int], count: int, rank: int) -> int:
-        """Return the combination of cells with the given rank, as a bit set."""
-        chosen = 0
-        for number in range(count, 0, -1):
-            row = self._binomial[number]
-            place = bisect_right(row, rank) - 1
-            rank -= row[place]
-            chosen |= 1 << cells[place]
-        return chosen
-
-
-PLACED: Final = 8
-"""Number of words in a row for `placed_row`."""
-
-
-@inlined
-def placed_row(row: NDArray[np.uint64]) -> Placed:
-    """Return the position that a row from `LargeSpace.rows` describes."""
-    return (row[0], row[1]), (row[2], row[3]), I64(row[4]), I64(row[5]), I64(row[6]), I64(row[7])
 
 
 @inlined
@@ -417,26 +398,17 @@ def _pack_placed(position: Placed, cells: int, king_bits: int, width: int, row: 
 
 
 @kernel
-def _pack_rows(placements: NDArray[np.uint64], cells: int, king_bits: int, rows: NDArray[np.uint64]) -> None:
-    """Convert the rows from `LargeSpace.rows` to packed positions, shape (n, W)."""
-    width = rows.shape[1]
-    for number in range(len(rows)):
-        position = placed_row(advance(pointer(placements), number * PLACED))
-        _pack_placed(position, cells, king_bits, width, advance(pointer(rows), number * width))
-
-
-@kernel
-def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[np.uint64]) -> None:
-    """Write the packed positions, shape (n, W), with the given position numbers, shape (n, 2)."""
+def _number_rows(tables: DrawTables, size: Words, numbers: NDArray[np.uint64], rows: NDArray[np.uint64]) -> None:
+    """Write the packed positions, shape (n, W), with the given position numbers."""
     x = flat(tables)
     width = rows.shape[1]
-    scratch = np.empty(BATCH_ROWS * BATCH, dtype=np.uint64)
+    scratch = np.empty(BATCH_WORDS, dtype=np.uint64)
     batch = pointer(scratch)
     for done in range(0, len(rows), BATCH):
         count = min(BATCH, len(rows) - done)
         for entry in range(count):
-            open_number(x, numbers[done + entry, 0], numbers[done + entry, 1], batch, entry)
-        place_soldiers(x, batch, count)
+            open_number(x, words_at(pointer(numbers), done + entry, size), batch, entry)
+        place_soldiers(x, size, batch, count)
         for entry in range(count):
             row = advance(pointer(rows), (done + entry) * width)
             _pack_placed(placed(x, batch, entry), x.cells, x.king_bits, width, row)
@@ -449,19 +421,16 @@ class Drawer:
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         check_board(variant)
-        self.narrow = is_narrow(variant)
-        self.size = 2 * PlacementIndex(variant).size
+        self._index = PlacementIndex(variant)
+        self.size = 2 * self._index.size
+        self.size_words = tuple(table_of([self.size], word_count(variant, self.size)))
+        """The number of positions, for kernels."""
         self.words = engine_for(variant).tables.words
 
     @cached_property
     def tables(self) -> DrawTables:
-        """The kernel tables. The space must be `narrow`."""
-        return build_drawing(self.variant)
-
-    @cached_property
-    def large(self) -> LargeSpace:
-        """The conversion of numbers to positions, for a space that is not `narrow`."""
-        return LargeSpace(self.variant)
+        """The kernel tables."""
+        return build_drawing(self._index, len(self.size_words))
 
     def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:
         """Return samples starting at ``first``: packed positions, uint64 of shape (count, W), and position numbers."""
@@ -475,11 +444,7 @@ class Drawer:
                 why = f"must be from 0 to {self.size - 1} in {self.variant.name}"
                 raise InputError(why, subject=f"position number {number}")
         rows = np.empty((len(numbers), self.words), np.uint64)
-        if self.narrow:
-            _number_rows(self.tables, halves(numbers).reshape(-1, 2), rows)
-        else:
-            cells = self.variant.size**2
-            _pack_rows(self.large.rows(numbers), cells, (cells - 1).bit_length(), rows)
+        _number_rows(self.tables, self.size_words, table_of(numbers, len(self.size_words)), rows)
         return rows
 
 

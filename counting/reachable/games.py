@@ -114,12 +114,14 @@ MOST_PLIES: Final = 1000
 class Effort(NamedTuple):
     """The limits of one beam search: beam width, number of plies, and number of plies with random scores.
 
-    Random scores are used for the first plies that are taken back.
+    Random scores are used for the first plies that are taken back. If ``loose`` is true, attackers leave their homes
+    easily (`counting.reachable.beam.build_homes`).
     """
 
     width: int
     plies: int
     shake: int = 0
+    loose: bool = False
 
 
 EFFORTS: Final = (
@@ -136,7 +138,27 @@ EFFORTS: Final = (
     Effort(400, MOST_PLIES, 30),
     Effort(2000, MOST_PLIES),
 )
-"""The searches that are tried one after another until one of them succeeds."""
+"""The searches that are tried one after another until one of them succeeds, on boards up to 9×9."""
+LARGE_EFFORTS: Final = (
+    Effort(4, 160),
+    Effort(8, 240, loose=True),
+    Effort(24, 300, 10),
+    Effort(24, 300, 30, loose=True),
+    Effort(60, 400, 20),
+    Effort(60, 400, 60, loose=True),
+    Effort(100, 600, 40, loose=True),
+    Effort(200, 600, 15),
+    Effort(200, 600, 20, loose=True),
+    Effort(200, 800, 100),
+    Effort(400, MOST_PLIES, 40, loose=True),
+    Effort(400, MOST_PLIES, 30),
+    Effort(2000, MOST_PLIES),
+)
+"""The same for larger boards.
+
+Their formations are dense. An attacker that has reached its home may block other pieces that still have to move, so the
+two kinds of search alternate.
+"""
 
 
 class ProofGame(NamedTuple):
@@ -151,22 +173,24 @@ class GameFinder:
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
-        self.tables = BeamTables(lemmas_for(variant).tables, build_homes(variant))
+        self.efforts = EFFORTS if variant.size <= 9 else LARGE_EFFORTS
+        lemmas = lemmas_for(variant).tables
+        self.tables = [BeamTables(lemmas, build_homes(variant, loose=loose)) for loose in (False, True)]
 
     def find(
-        self, boards: NDArray[np.uint32], *, seed: int = 1, efforts: tuple[Effort, ...] = EFFORTS
+        self, boards: NDArray[np.uint32], *, seed: int = 1, efforts: tuple[Effort, ...] | None = None
     ) -> list[ProofGame]:
         """Search for a game to each position, with increasing effort until a game is found."""
         results = [ProofGame("unknown")] * len(boards)
         open_rows = np.arange(len(boards))
-        for width, plies, shake in efforts:
+        for width, plies, shake, loose in self.efforts if efforts is None else efforts:
             if not len(open_rows):
                 break
             memory = new_beam_memory(self.variant, width, plies)
             games = np.empty((len(open_rows), plies), dtype=np.int32)
             lengths = np.empty(len(open_rows), dtype=np.int32)
             open_boards = np.ascontiguousarray(boards[open_rows])
-            find_games(self.tables, memory, open_boards, np.uint64(seed), shake, games, lengths)
+            find_games(self.tables[loose], memory, open_boards, np.uint64(seed), shake, games, lengths)
             starts, targets = (cells.tolist() for cells in cells_of_code(games, self.variant.size))
             for row, start, target, length in zip(open_rows.tolist(), starts, targets, lengths.tolist(), strict=True):
                 if length == EXHAUSTED:
@@ -478,7 +502,7 @@ def _games_before(
     """
     finder, games = finder_for(variant), dict[int, tuple[int, "ProofGame"]]()
     hopeless: set[int] = set()
-    for efforts in (EFFORTS[:_FIRST_EFFORTS], EFFORTS):
+    for efforts in (finder.efforts[:_FIRST_EFFORTS], finder.efforts):
         for turn in range(max(map(len, rows.values()), default=0)):
             tried = [
                 (place, own[turn])

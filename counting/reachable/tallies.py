@@ -12,22 +12,20 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from counting.census.words import Words
 from counting.exclusions.counts import published_exclusions
 from counting.exclusions.sets import parse_set
 from counting.reachable.checker import LEMMAS
 from counting.reachable.drawing import (
     BATCH,
-    BATCH_ROWS,
-    PLACED,
+    BATCH_WORDS,
     DrawTables,
     Placed,
-    draw_number,
     drawer_for,
     drawn,
     open_number,
     place_soldiers,
     placed,
-    placed_row,
 )
 from counting.reachable.lemmas import LOCKED, LemmaTables, lemmas_for, placement_lemma
 from counting.spaces import spaces
@@ -104,8 +102,6 @@ def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
 
 _OUTSIDE: Final = len(LEMMAS) + 1
 """Index of the additional count for samples with a set in the family. It follows the counts of the lemmas."""
-_LARGE_STEP: Final = 1 << 13
-"""Number of samples from a large space that are drawn before the lemmas are applied to them."""
 
 
 @inlined
@@ -130,53 +126,32 @@ def _tallied(
 @kernel
 def _tally_lemmas(
     drawing: DrawTables,
+    size: Words,
     lemmas: LemmaTables,
     family: FamilyTables,
     seed: np.uint64,
-    first: int,
-    count: int,
+    samples: tuple[int, int],
     counts: NDArray[np.int64],
 ) -> np.uint64:
-    """Add the samples' lemma results to ``counts``, and return a checksum of the results.
+    """Add the lemma results of ``samples`` (first, end) to ``counts``, and return a checksum of the results.
 
     The first six counts are for the results 0 (no lemma) and 1 to 5 (the lemmas). The seventh is the number of samples
     that the lemma of locked pieces excludes and that contain a set in the family.
     """
     x, m, f = flat(drawing), flat(lemmas), flat(family)
     stride = board_items(m.rules.size)
-    boards, words = np.empty(2 * stride, np.uint32), np.empty(BATCH_ROWS * BATCH, np.uint64)
+    boards, words = np.empty(2 * stride, np.uint32), np.empty(BATCH_WORDS, np.uint64)
     batch = pointer(words)
     board, left = pointer(boards), advance(pointer(boards), stride)
     checksum = U64(0)
-    for done in range(first, first + count, BATCH):
-        many = min(BATCH, first + count - done)
+    for done in range(samples[0], samples[1], BATCH):
+        many = min(BATCH, samples[1] - done)
         for entry in range(many):
-            low, high = drawn(x, seed, U64(done + entry))
-            open_number(x, low, high, batch, entry)
-        place_soldiers(x, batch, many)
+            open_number(x, drawn(x, size, seed, U64(done + entry), batch), batch, entry)
+        place_soldiers(x, size, batch, many)
         for entry in range(many):
             checksum += _tallied(m, f, placed(x, batch, entry), board, left, done + entry, counts)
     keep(words)
-    keep(boards)
-    return checksum
-
-
-@kernel
-def _tally_large(
-    lemmas: LemmaTables,
-    family: FamilyTables,
-    placements: NDArray[np.uint64],
-    first: int,
-    counts: NDArray[np.int64],
-) -> np.uint64:
-    """Do the same as `_tally_lemmas` for samples from a `LargeSpace`."""
-    m, f = flat(lemmas), flat(family)
-    stride = board_items(m.rules.size)
-    boards, checksum = np.empty(2 * stride, np.uint32), U64(0)
-    board, left = pointer(boards), advance(pointer(boards), stride)
-    for entry in range(len(placements)):
-        position = placed_row(advance(pointer(placements), entry * PLACED))
-        checksum += _tallied(m, f, position, board, left, first + entry, counts)
     keep(boards)
     return checksum
 
@@ -185,13 +160,6 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[st
     """Return how many of ``count`` samples starting at ``first`` each lemma excludes, and a checksum of the results."""
     counts, tables = np.zeros(_OUTSIDE + 1, dtype=np.int64), lemmas_for(variant).tables
     drawer, family = drawer_for(variant), family_tables(variant)
-    if drawer.narrow:
-        checksum = int(_tally_lemmas(drawer.tables, tables, family, np.uint64(seed), first, count, counts))
-    else:
-        checksum = 0
-        for begin in range(first, first + count, _LARGE_STEP):
-            end = min(begin + _LARGE_STEP, first + count)
-            numbers = [draw_number(drawer.size, seed, index) for index in range(begin, end)]
-            checksum += int(_tally_large(tables, family, drawer.large.rows(numbers), begin, counts))
-    checksum %= 1 << 64
+    samples = first, first + count
+    checksum = int(_tally_lemmas(drawer.tables, drawer.size_words, tables, family, np.uint64(seed), samples, counts))
     return {"lemmas": counts[:_OUTSIDE].tolist(), "outside": int(counts[_OUTSIDE]), "checksum": checksum}

@@ -24,7 +24,7 @@ from docs.building.doors import ROOT, doors
 from docs.building.pictures import FIGURES, pictures
 from docs.building.sessions import NOTEBOOKS
 from reports.census import results as censuses
-from reports.reachable import explanations, share
+from reports.reachable import GAMES, explanations, share
 from tablut.cli.shell import run
 from tablut.errors import MachineError, TablutError
 from tablut.replay import read_fitting_record, replay
@@ -193,6 +193,11 @@ def tables() -> Iterator[str]:
         numbers += [closed["recurrent"]["positions"] + closed["after"]["positions"], len(closed["layers"])]
         if list(map(int, cells)) != numbers:
             yield f"notes/reachability.md: {name}: {numbers}"
+    written = {name: cells for name, *cells in rows_of("reachable.md", "game | counted")}
+    wanted = {name: found.row for name in GAMES if (found := share(name)) is not None}
+    for name in sorted(written.keys() | wanted.keys()):
+        if written.get(name) != wanted.get(name):
+            yield f"reachable.md: {name}: {wanted.get(name, 'there is no stored estimate')}"
     documented = {row[0].strip("`") for row in rows_of("variants.md", "field | values | meaning")}
     for name in {field.name for field in rule_fields(load_variant("copenhagen").rules)} - documented:
         yield f"variants.md: no row for the field {name}"

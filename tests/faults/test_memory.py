@@ -86,6 +86,24 @@ for name in ("ashton", "brandubh"):
     assert guarded(script) == "20000\n" * 2
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("before", [False, True])
+def test_samples_of_large_boards_stay_within_their_arrays(before: bool) -> None:
+    script = f"""
+from tests.faults import guards
+guards.guard(before={before})
+from counting.reachable.drawing import drawer_for
+from counting.reachable.tallies import count_lemmas
+from tablut.variants import load_variant
+from tests.counting.reachable.test_drawing import CROWDED
+for variant in (load_variant("ashton"), load_variant("copenhagen"), CROWDED):
+    drawer = drawer_for(variant)
+    drawer.positions([0, 1, *(1 << bit for bit in range(drawer.size.bit_length() - 1)), drawer.size - 1])
+    print(sum(count_lemmas(variant, 1, 0, 1001)["lemmas"]))
+"""
+    assert guarded(script) == "1001\n" * 3
+
+
 @pytest.mark.fuzz
 def test_random_rule_sets_stay_within_their_arrays() -> None:
     number = Random().randrange(1 << 32)

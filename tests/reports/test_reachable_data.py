@@ -5,7 +5,7 @@ import pytest
 from counting.reachable import estimate
 from counting.reachable.checker import Checker
 from reports.census import results as census_results
-from reports.reachable import EXAMPLES, explanations, results
+from reports.reachable import EXAMPLES, GAMES, explanations, results, share
 from tablut.position import square_name
 from tablut.variants import load_variant
 
@@ -17,6 +17,11 @@ def test_all_games_and_boards_are_there_and_nothing_is_unknown() -> None:
     assert len(stored) == 13
     assert len(REDUCED) == 7
     assert not sum(result["unknown"] for result in stored.values())
+
+
+def test_every_sample_of_every_game_on_the_page_is_decided() -> None:
+    shares = [share(name) for name in GAMES]
+    assert [found.unknown for found in shares if found is not None] == [0] * 14
 
 
 @pytest.mark.parametrize("name", REDUCED)

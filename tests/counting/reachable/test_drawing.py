@@ -5,15 +5,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from counting.census.words import put_words
 from counting.reachable.checker import PlainReach, plain_number, plain_position, plain_size
-from counting.reachable.drawing import LargeSpace, draw_number, drawer_for
+from counting.reachable.drawing import BATCH_WORDS, draw_number, drawer_for, drawn
 from tablut.engine import engine_for
+from tablut.engine.jit import U64, keep, kernel, pointer
+from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.variants import Variant, load_variant
 from tests.support.effort import examples, slow_but
 from tests.support.placements import letters
 from tests.support.strategies import small_variants, variants
+
+CROWDED = Variant(
+    "crowded",
+    "",
+    "",
+    ("...........",) * 5 + (".....T.....",) + ("...........",) * 5,
+    ("bbbbbbbbbbb",) * 4 + ("...........", ".....K.....", "...........") + ("wwwwwwwwww.",) * 4,
+    load_variant("tawlbwrdd").rules,
+)
+"""A board whose position numbers have more than 192 bits, the largest numbers on boards up to 11×11."""
 
 relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
 
@@ -57,24 +70,54 @@ def test_large_spaces_are_drawn_as_the_plain_index_numbers_them(name: str) -> No
     """The numbers have more than 128 bits. The checker draws and unranks them with separate code."""
     variant = load_variant(name)
     drawer, reach = drawer_for(variant), PlainReach(variant)
-    assert not drawer.narrow
     _, numbers = drawer.draw(7, 2**40, 6)
     assert numbers == [plain_number(plain_size(reach), 7, 2**40 + place) for place in range(6)]
-    assert_same(variant, [*numbers, 0, drawer.size - 1], drawer.positions([*numbers, 0, drawer.size - 1]))
     for number in numbers[:2]:
         position = PlacementIndex(variant).unrank(number >> 1, "wb"[number & 1])
         assert letters(variant.size, plain_position(reach, number)) == position.cells
 
 
-@relaxed
-@given(st.one_of(variants(), small_variants(11, 8, 4)), st.integers(0, 2**64 - 1))
-def test_both_ways_to_unrank_agree(variant: Variant, seed: int) -> None:
+@pytest.mark.parametrize(
+    "variant", [load_variant("ashton"), load_variant("copenhagen"), CROWDED], ids=lambda it: it.name
+)
+def test_positions_beside_the_boundaries_of_words_and_tiers_are_those_of_the_plain_index(variant: Variant) -> None:
+    drawer, index = drawer_for(variant), PlacementIndex(variant)
+    tiers = [2 * tier.offset for tier in index.tiers.values()]
+    edges = [*(2**bit for bit in range(56, 256, 8)), *tiers[:: len(tiers) // 40], drawer.size]
+    # The last set of attackers beside the first and the last set of defenders, for the king on its first cell.
+    king = min(variant.regions.king_cells)
+    ways = index.ways(king, variant.attackers, variant.defenders), index.ways(king, variant.attackers, 0)
+    edges += [tiers[-1] + 2 * way for way in ways]
+    numbers = [number for edge in edges for number in range(edge - 2, edge + 2) if 0 <= number < drawer.size]
+    assert_same(variant, numbers, drawer.positions(numbers))
+
+
+@kernel
+def number_drawn(tables, size, seed, index, found):
+    batch = np.empty(BATCH_WORDS, np.uint64)
+    put_words(pointer(found), 0, drawn(flat(tables), size, seed, U64(index), pointer(batch)))
+    keep(batch)
+
+
+@pytest.mark.parametrize(
+    ("variant", "words"),
+    [(load_variant("ashton"), 2), (load_variant("copenhagen"), 3), (CROWDED, 4)],
+    ids=lambda it: getattr(it, "name", it),
+)
+def test_the_compiled_numbers_are_those_of_numpy(variant: Variant, words: int) -> None:
+    """Among hundreds of samples, many are drawn from the second or a later group of words, in another block."""
     drawer = drawer_for(variant)
-    words, numbers = drawer.draw(seed, 0, 20)
-    for row, board in zip(LargeSpace(variant).rows(numbers).tolist(), engine_for(variant).boards(words), strict=True):
-        black, white, cells = row[0] | row[1] << 64, row[2] | row[3] << 64, range(variant.size**2)
-        found = "".join(
-            "K" if cell == row[4] else "b" if black >> cell & 1 else "w" if white >> cell & 1 else "." for cell in cells
-        )
-        assert (found, "wb"[row[5]]) == engine_for(variant).cells(board)
-        assert (found.count("b"), found.count("w")) == (row[6], row[7])
+    assert drawer.tables.group == words
+    for seed, first in ((0, 0), (2**64 - 1, 2**62)):
+        for index in range(first, first + 300):
+            found = np.zeros(len(drawer.size_words), dtype=np.uint64)
+            number_drawn(drawer.tables, drawer.size_words, np.uint64(seed), index, found)
+            number = int.from_bytes(found.astype("<u8").tobytes(), "little")
+            assert number == draw_number(drawer.size, seed, index)
+
+
+@settings(relaxed, max_examples=examples(3))
+@given(small_variants(11, 60, 50), st.integers(0, 2**64 - 1))
+def test_crowded_boards_are_drawn_as_the_plain_index_numbers_them(variant: Variant, seed: int) -> None:
+    words, numbers = drawer_for(variant).draw(seed, 0, 5)
+    assert_same(variant, numbers, words)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 
 from counting.reachable.checker import LEMMAS, Checker, PlainReach
 from counting.reachable.drawing import drawer_for
-from counting.reachable.games import Effort, backward_tree, finder_for
+from counting.reachable.games import EFFORTS, LARGE_EFFORTS, Effort, backward_tree, finder_for
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
 from tablut.engine.engine import position_keys
@@ -113,6 +113,20 @@ def test_games_are_found_and_hold(name: str) -> None:
     for place, found in zip(passed, finder_for(variant).find(boards[passed]), strict=True):
         assert found.status == "game"
         assert checker.game(checker.position(numbers[place]), list(found.moves)) is None
+
+
+@pytest.mark.slow
+def test_attackers_leave_homes_where_they_block_other_pieces() -> None:
+    """In sample 310, defenders on k5 and k7 enclose an attacker on k6, which can only come from j6, another home."""
+    variant = load_variant("copenhagen")
+    words, numbers = drawer_for(variant).draw(1, 310, 21)
+    boards, checker = engine_for(variant).boards(words)[[0, 20]], Checker(variant)
+    few = EFFORTS[:8], LARGE_EFFORTS[:9]
+    strict, loose = (finder_for(variant).find(boards, efforts=efforts) for efforts in few)
+    assert [found.status for found in strict] == ["unknown", "unknown"]
+    for number, found in zip((numbers[0], numbers[20]), loose, strict=True):
+        assert found.status == "game"
+        assert checker.game(checker.position(number), list(found.moves)) is None
 
 
 def test_a_search_without_room_gives_up() -> None:
