@@ -263,7 +263,7 @@ def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uin
 def drawn(draw: DrawTables, size: Words, seed: np.uint64, index: np.uint64, batch: NDArray[np.uint64]) -> Words:
     """Return a sample's position number. `draw_number` returns the same number.
 
-    Every group of words is extended by zeros, which the mask also contains.
+    A number may have more words than a group. The mask clears the words that do not belong to the group.
     """
     stream, mask = advance(batch, _STREAM * BATCH), words_at(draw.mask, 0, size)
     block, held = U64(0), I64(0)
