@@ -133,6 +133,12 @@ def test_sets_and_pieces_agree(variant: Variant, seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["copenhagen", "tawlbwrdd-throneless"])
+def test_sets_and_pieces_agree_on_large_boards(name: str) -> None:
+    assert_sets_agree(load_variant(name), 3, 20_000)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FULL + FAMILY)
 def test_sets_and_pieces_agree_on_a_million_samples(name: str) -> None:
     assert_sets_agree(load_variant(name), 11, 1_000_000)
