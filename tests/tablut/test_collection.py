@@ -250,9 +250,10 @@ def test_the_fault_of_a_source_is_not_that_of_the_output(
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_refusal_names_what_the_user_can_change(
-    words: list[str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / "files"
+    monkeypatch.chdir(tmp_path)  # long paths are shortened
+    folder = Path("files")
     folder.mkdir()
     (folder / "notes.md").write_text("once upon a time\n", encoding="utf-8")
     if words[0] != "FOLDER":
