@@ -628,6 +628,8 @@ class NaiveGame:
         False
         """
         king = position.king()
+        if not self._on_edge(king):
+            return False
         white = {cell for cell, piece in position.pieces.items() if piece == "w"}
         black = {cell for cell, piece in position.pieces.items() if piece == "b"}
         patterns, alive = list(self._patterns(white)), white
@@ -649,7 +651,7 @@ class NaiveGame:
         region = self._flood({king}, lambda cell: not position.piece(cell) and self.terrain[cell] != "X")
         targets = [target for direction in DIRECTIONS for target in self._slide(position, king, direction)]
         can_move = any(target in region or self.terrain[target] == "X" for target in targets)
-        return self._on_edge(king) and can_move and not region & reach
+        return can_move and not region & reach
 
     def _patterns(self, white: set[Cell]) -> Iterator[_Pattern]:
         """Yield every pattern that black could use to capture white soldiers, between two pieces or by a shieldwall."""
