@@ -519,8 +519,9 @@ class Collection:
         found = self._rows("SELECT games FROM visits WHERE rules = ? AND position = ? ORDER BY part", (bytes,), asked)
         visits = np.frombuffer(b"".join(games for (games,) in found), dtype=_VISIT)
         if player is not None:
-            named = "SELECT id FROM games WHERE white = ?1 UNION SELECT id FROM games WHERE black = ?1"
-            visits = visits[np.isin(visits["game"], [number for (number,) in self._rows(named, (int,), (player,))])]
+            named = "SELECT id FROM games WHERE white = ? UNION SELECT id FROM games WHERE black = ?"
+            ids = [number for (number,) in self._rows(named, (int,), (player, player))]
+            visits = visits[np.isin(visits["game"], ids)]
         moves: dict[int, list[Move]] = defaultdict(list)
         for move in board.legal_moves if len(visits) else ():
             moves[_code(move, images)].append(move)

@@ -147,6 +147,8 @@ def test_a_damaged_store_is_answered_for_rightly_or_named(name: str, sound: Any,
         assert set(place.parent.iterdir()) == beside
         if code in (0, 3):
             answer = essence(out.replace(str(place), "STORE"))
+            if answer.get("without_symmetry") == 0:  # the head of a census that has not begun is no damage
+                answer["without_symmetry"] = None
             known = answer in answers[question] or answer.get("missing")
             # A verification may also find a shorter census.
             assert known or ("verify" in question and _shorter(before, place, original)), answer
