@@ -89,14 +89,9 @@ class PositionCodes:
             code_bytes=self.bytes,
             king_bits=(self.cells - 1).bit_length(),
             binomial=np.array(binomial, dtype=np.uint64).ravel(),
-            prefix=halves([min(number * total, most) for number in range(LABELS * self.cells + 1)]),
-            offset=halves([min(offset, most) for offset in self.offsets]),
+            prefix=table_of([min(number * total, most) for number in range(LABELS * self.cells + 1)], 2),
+            offset=table_of([min(offset, most) for offset in self.offsets], 2),
         )
-
-
-def halves(values: list[int]) -> NDArray[np.uint64]:
-    """Return 128-bit numbers as pairs of words, the low word first."""
-    return table_of(values, 2)
 
 
 @lru_cache(maxsize=64)

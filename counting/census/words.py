@@ -1,4 +1,4 @@
-"""Arithmetic in kernels with unsigned numbers of several words.
+"""Kernel arithmetic with unsigned integers that consist of several 64-bit words.
 
 A number is a tuple of words (uint64), the low word first, such as ``(low, high)`` for 128 bits. The number of words is
 part of its type. The functions therefore work for any number of words, and LLVM compiles them for the given number. The

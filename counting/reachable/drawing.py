@@ -32,7 +32,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counting.census.codes import add_board, halves
+from counting.census.codes import add_board
 from counting.census.words import (
     Words,
     below,
@@ -78,7 +78,7 @@ _BUCKETS: Final = 1024
 
 
 class DrawTables(NamedTuple):
-    """Kernel tables for the counted space. A position number has W words, and a rank of soldiers has W / 2.
+    """Kernel tables for the counted space. A position number has W words, and a rank of soldiers has W / 2 words.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ def build_drawing(index: PlacementIndex, words: int) -> DrawTables:
         before=table_of(before, words),
         material=np.array([[tier.attackers, tier.defenders] for tier in tiers], dtype=np.int64).ravel(),
         king_cells=np.array(kings, dtype=np.int64),
-        closed=halves([every & ~open_cells]),
+        closed=table_of([every & ~open_cells], 2),
         binomial=table_of((number for row in binomial for number in row), words // 2),
         tier_shift=tier_shift,
         tier_at=np.array(
@@ -201,7 +201,7 @@ def word_count(variant: Variant, positions: int) -> int:
 
 
 def _group(bits: int) -> int:
-    """Return the number of random words for a position number with the given number of bits."""
+    """Return how many random words are drawn for a position number of the given length in bits."""
     return max(2, -(-bits // 64))
 
 

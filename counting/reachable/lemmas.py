@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.census.codes import halves
+from counting.census.words import table_of
 from counting.reachable.drawing import check_board
 from tablut.engine import engine_for
 from tablut.engine.attacks import captures_at, wins_afar
@@ -370,7 +370,7 @@ def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
 
 def _sets(sets: list[set[int]]) -> NDArray[np.uint64]:
     """Return sets of cells as arrays of words."""
-    return halves([sum(1 << cell for cell in cells) for cells in sets])
+    return table_of([sum(1 << cell for cell in cells) for cells in sets], 2)
 
 
 def _steps(

@@ -23,7 +23,7 @@ from tablut.variants import Variant
 from tablut.work.files import excerpt
 
 _GAME = re.compile(r"game=(?:[^\n]*/)?([^/\n]{1,99})\.lud[ \t]*(?:\n|\Z)")
-# A bracket is matched first and then searched, which takes linear time on any text.
+# Each bracket is matched before its contents are searched. Otherwise a hostile text would take quadratic time.
 _ADD = re.compile(r"\[Add:([^\][]*)\]")
 _MOVE = re.compile(r"\[Move:mover=([12]),from=([0-9]{1,4}),to=([0-9]{1,4})\b", re.ASCII)
 _REMOVE = re.compile(r"\[Remove:([^\][]*)\]")

@@ -35,7 +35,7 @@ def walls(
 
 
 def walled(variant: Variant, random: Random, *, complete: bool = False) -> NaivePosition:
-    """Return a placement with a row of soldiers, perhaps with the king, on an edge, and enemies in front of it.
+    """Return a placement with a row of soldiers on an edge, perhaps with the king among them, and enemies facing it.
 
     One of the pieces around the row is still to arrive, unless ``complete`` is true.
     """

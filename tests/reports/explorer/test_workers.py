@@ -3,12 +3,15 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from reports.explorer import jobs
+from reports.explorer import jobs, work
 from reports.explorer.api import events_of
 from reports.explorer.guard import BusyError, Settings
 from reports.explorer.requests import BestMoveRequest, ThinkRequest
@@ -61,6 +64,43 @@ def test_a_worker_is_another_process_that_stands_back_and_is_kept(workers: Worke
     assert first != os.getpid()
     assert priority >= (os.nice(0) + 10 if hasattr(os, "nice") and os.nice(0) < 9 else 10)
     assert done(workers, niceness)[0] == first
+
+
+def test_a_job_has_its_whole_time_once_its_worker_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, finish = [0.0], threading.Event()
+    monkeypatch.setattr(work, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    class Slow(SimpleNamespace):
+        """A worker that is ready just before its time to start has passed."""
+
+        ready = False
+
+        def begin(self) -> int:
+            return 1
+
+        def run(self, _number: int, *_work: Any, deliver: Callable[[str, Any], object]) -> tuple[str, Any]:
+            now[0] = work._START - 1
+            self.ready = True
+            deliver("ready", None)
+            deliver("begun", None)
+            finish.wait(PATIENCE)
+            return "done", 7
+
+    async def play(threads: ThreadPoolExecutor) -> Any:
+        job = Job(SimpleNamespace(take=Slow, give_back=lambda _: None, threads=threads), 100, int)  # type: ignore[arg-type]
+        try:
+            async with asyncio.timeout(PATIENCE):
+                assert (await job.messages.get())[0] == "begun"
+                now[0] += 50
+                await asyncio.sleep(3 * work._LOOK)
+                assert not job.task.done()
+                finish.set()
+                return await job.task
+        finally:
+            finish.set()
+
+    with ThreadPoolExecutor() as threads:
+        assert asyncio.run(play(threads)) == 7
 
 
 def test_a_worker_that_died_idle_is_replaced_before_it_is_asked(own: Workers) -> None:
