@@ -361,7 +361,8 @@ def read_time_control(text: str) -> TimeControl:
     found = _CONTROL.fullmatch(text.strip())
     if found is None:
         raise InputError(
-            "expected [MOVES/]SECONDS[+INCREMENT], such as 60+0.5 or 40/60", subject=f"time control {excerpt(text)}"
+            "expected [MOVES/]SECONDS[+INCREMENT] with at most three decimals, such as 60+0.5 or 40/60",
+            subject=f"time control {excerpt(text)}",
         )
     moves = None if found[1] is None else int(found[1])
     base, increment = float(found[2]), float(found[3] or 0)
