@@ -61,14 +61,21 @@ def slope_of(scores: NDArray[np.float64], results: NDArray[np.float64]) -> tuple
     return float(minimize_scalar(_cost, bounds=(0, _STEEPEST), method="bounded").x), 0.0
 
 
-def calibration(base: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the positive slope and the level that make the logits ``slope * base + level`` fit the worth best."""
+def calibration(
+    base: NDArray[np.float64], worth: NDArray[np.float64], odds: NDArray[np.float64] | None = None
+) -> tuple[float, float]:
+    """Return the positive slope and the level that make the logits ``slope * base + level`` fit the worth best.
+
+    If the logarithms of the games' odds are given, the fit has a third term for them. Otherwise, the slope would suffer
+    from what the odds do to scores and results alike. The level returned applies to average odds.
+    """
+    others = np.zeros((0, len(base))) if odds is None else (odds - odds.mean())[None]
 
     def _cost(line: NDArray[np.float64]) -> float:
-        logits = np.exp(line[0]) * base + line[1]
+        logits = np.exp(line[0]) * base + line[1] + line[2:] @ others
         return float((np.logaddexp(0, logits) - worth * logits).mean())
 
-    slope, level = minimize(_cost, np.zeros(2), method="Nelder-Mead").x
+    slope, level = minimize(_cost, np.zeros(2 + len(others)), method="Nelder-Mead").x[:2]
     return float(np.exp(slope)), float(level)
 
 
@@ -94,7 +101,7 @@ def gather_positions(
     """
     searcher = Searcher(variant, hash_mib=2, weights=load_weights(variant), patterns=patterns)
     random = Random(seed)
-    boards, scores, results, judged = [], [], [], []
+    boards, scores, results, judged, factors = [], [], [], [], []
     for _ in range(games):
         searcher.forget()
         factor = odds ** random.random() if odds != 1 else 1.0
@@ -106,9 +113,12 @@ def gather_positions(
             scores.append(found.score / 100)
             results.append(points)
             judged.append(found.judged)
+            factors.append(np.log(factor))
     said, ended, follows = np.array(scores), np.array(results), np.array(judged)
-    slope, level = (calibration if with_level else slope_of)(
-        np.clip(said[follows], -_CERTAIN, _CERTAIN), ended[follows]
-    )
+    shown = np.clip(said[follows], -_CERTAIN, _CERTAIN)
+    if with_level:
+        slope, level = calibration(shown, ended[follows], np.array(factors)[follows])
+    else:
+        slope, level = slope_of(shown, ended[follows])
     said = expit(slope * said + level)
     return Positions(np.array(boards), np.where(follows, result * ended + (1 - result) * said, said))
