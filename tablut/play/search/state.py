@@ -1,7 +1,7 @@
 """Working memory of a search: the board, the path that led to it, and statistics about moves.
 
-A `SearchState` belongs to one thread at a time. Only its transposition table, marks and history may be shared. Python
-allocates the arrays and reads the results from them, and kernels access them through pointers.
+A `SearchState` belongs to one thread at a time. Only its transposition table and marks may be shared. Python allocates
+the arrays and reads the results from them, and kernels access them through pointers.
 """
 
 from __future__ import annotations

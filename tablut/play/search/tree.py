@@ -291,7 +291,7 @@ def threatening_moves(rules: Tables, evaluation: EvaluationTables, board: BoardA
 # -- one thread's search ---------------------------------------------------------------------
 
 
-# The workers of a search share only the transposition table, the marks and the history scores.
+# The workers of a search share only the transposition table and the marks.
 
 
 UNLIMITED: Final = 1 << 62
@@ -359,6 +359,7 @@ class Worker:
             state.seen[key & (SEEN - 1)] += 1
         state.root_moves[: len(root.moves)] = root.moves
         state.killers[:] = 0
+        state.history[:] //= 8
         counters = state.counters
         for name in SearchCounters.__annotations__:
             setattr(counters, name, 0)
