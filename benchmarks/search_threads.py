@@ -1,13 +1,19 @@
-"""``python -m benchmarks.search_threads``: measure how much several threads speed up a search in wall time.
+"""``python -m benchmarks.search_threads``: measure how much several threads speed up a search.
 
-The same positions are searched for the same time with one thread and with several. The ratio of the nodes per second
-shows whether the threads hinder each other. It is meaningful only on an idle machine.
+The same positions are searched for the same time with each number of threads. The ratio of the nodes per second to
+those of one thread shows whether the threads hinder each other. Then the positions are searched to a fixed depth. The
+ratio of the nodes that the first thread searches to the nodes of a search with one thread shows how much of the work
+the other threads take over. The ratios of the elapsed times combine both effects. The speeds and times are meaningful
+only on a machine that has a free core for each thread.
+
+Example for a machine with eight cores: ``python -m benchmarks.search_threads --threads 2 --threads 4 --threads 8``.
 """
 
 from __future__ import annotations
 
+import time
 from random import Random
-from statistics import median
+from typing import NamedTuple
 
 import click
 import numpy as np
@@ -17,37 +23,66 @@ from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import Searcher
 
 
-def rates(searcher: Searcher, positions: int, seconds: float, seed: int) -> list[float]:
-    """Return a searcher's nodes per second of wall time for each of several random positions."""
-    random, found = Random(seed), []
-    while len(found) < positions:
+class Measurement(NamedTuple):
+    """Result of searching one position: nodes per second, and the first thread's nodes and seconds to a fixed depth."""
+
+    rate: float
+    nodes: float
+    seconds: float
+
+
+def open_positions(variant: str, count: int, seed: int, depth: int) -> list[Board]:
+    """Return random positions after 4 to 20 plies in which one thread finds no forced win at the given depth."""
+    random, searcher = Random(seed), Searcher(variant, hash_mib=64)
+    found: list[Board] = []
+    while len(found) < count:
         board = Board(searcher.variant)
         for _ in range(random.randrange(4, 21)):
             if board.outcome() is None:
                 board.push(random.choice(list(board.legal_moves)))
-        if board.outcome() is not None:
-            continue
         searcher.forget()
-        result = searcher.search(board, SearchLimits(movetime=seconds))
-        if result.mate is None:
-            found.append(result.nodes / result.seconds)
+        if board.outcome() is None and searcher.search(board, SearchLimits(depth=depth)).mate is None:
+            found.append(board)
     return found
 
 
+def measure(searcher: Searcher, board: Board, seconds: float, depth: int) -> Measurement:
+    """Search a position with an empty table, first for the given time and then to the given depth."""
+    searcher.forget()
+    timed = searcher.search(board, SearchLimits(movetime=seconds))
+    searcher.forget()
+    started = time.perf_counter()
+    searcher.search(board, SearchLimits(depth=depth))
+    elapsed = time.perf_counter() - started
+    return Measurement(timed.nodes / timed.seconds, float(searcher._state.counters.nodes), elapsed)
+
+
 @click.command(context_settings={"show_default": True})
-@click.option("--threads", type=int, default=2, help="Number of threads to compare with one.")
-@click.option("--positions", type=int, default=20, help="Number of positions.")
-@click.option("--seconds", type=float, default=2.0, help="Time for each search in seconds.")
+@click.option("--threads", multiple=True, default=[2], help="Number of threads to compare with one. May be repeated.")
+@click.option("--positions", default=20, help="Number of positions.")
+@click.option("--seconds", default=2.0, help="Time for each timed search in seconds.")
+@click.option("--depth", default=9, help="Depth of the other searches in plies.")
 @click.option("--variant", default="ashton", help="Rule set.")
-@click.option("--seed", type=int, default=1, help="Seed of the positions.")
-def command(threads: int, positions: int, seconds: float, variant: str, seed: int) -> None:
-    """Print the nodes per second with one thread and with several, and quantiles of their ratio."""
-    one, several = (Searcher(variant, hash_mib=64, threads=number) for number in (1, threads))
-    alone, together = (rates(searcher, positions, seconds, seed) for searcher in (one, several))
-    ratios = np.quantile(np.array(together) / np.array(alone), [0, 0.25, 0.5, 0.75, 1])
-    shown = " ".join(f"{ratio:.2f}" for ratio in ratios)
-    click.echo(f"one thread {median(alone):,.0f} nodes a second, {threads} threads {median(together):,.0f}")
-    click.echo(f"ratio: min, quarter, median, three quarters, max {shown}")
+@click.option("--hash", "hash_mib", default=64, help="Size of the transposition table in MiB.")
+@click.option("--seed", default=1, help="Seed of the positions.")
+def command(
+    threads: tuple[int, ...], positions: int, seconds: float, depth: int, variant: str, hash_mib: int, seed: int
+) -> None:
+    """Print a line for each number of threads: its speed, and its work and time to a depth relative to one thread."""
+    boards = open_positions(variant, positions, seed, depth)
+    click.echo(f"{variant}, {positions} positions. Ratios to one thread, as medians (quartiles) or geometric means:")
+    click.echo(
+        f"{'threads':>7}  {'nodes a second':>14}  {'ratio':>17}  {f'nodes to depth {depth}':>16}  time to depth {depth}"
+    )
+    alone = np.array([])
+    for number in (1, *(number for number in threads if number != 1)):
+        searcher = Searcher(variant, hash_mib=hash_mib, threads=number)
+        results = np.array([measure(searcher, board, seconds, depth) for board in boards])
+        alone = results if number == 1 else alone
+        low, ratio, high = np.quantile(results[:, 0] / alone[:, 0], [0.25, 0.5, 0.75])
+        nodes, taken = np.exp(np.log(results[:, 1:] / alone[:, 1:]).mean(axis=0))
+        shown = f"{ratio:.2f} ({low:.2f}-{high:.2f})"
+        click.echo(f"{number:7}  {np.median(results[:, 0]):14,.0f}  {shown:>17}  {nodes:16.2f}  {taken:.2f}")
 
 
 if __name__ == "__main__":

@@ -94,13 +94,18 @@ def play_game(
     opening: int,
     stray: float = 0.0,
     movetime: float | None = None,
+    odds: float = 1.0,
 ) -> tuple[float, list[Quiet]]:
     """Play a game after an opening of random moves. Return the result for white and the quiet positions.
 
     ``opening`` is the number of random plies at the start, and ``stray`` is the probability of a random move later on.
+    Black has ``odds`` times as many nodes per move as white. Their geometric mean is ``nodes``.
     """
     engine, rules = engine_for(variant), variant.rules
-    board, limits = engine.start(), SearchLimits(nodes=nodes, movetime=movetime)
+    board = engine.start()
+    limits = [
+        SearchLimits(nodes=nodes and max(1, round(nodes * odds**power)), movetime=movetime) for power in (-0.5, 0.5)
+    ]
     past: list[int] = []
     since_capture = 0
     quiet: list[Quiet] = []
@@ -123,7 +128,7 @@ def play_game(
             quiet = [found._replace(judged=False) for found in quiet]
         else:
             root = Root(board, moves, past[len(past) - since_capture :], ply)
-            thought = searchers[side].think(root, limits)
+            thought = searchers[side].think(root, limits[side])
             move, score = thought.move.code, thought.score or 0
         past.append(key)
         before = board.copy()

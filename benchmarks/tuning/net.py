@@ -3,29 +3,31 @@
 The training positions and their values come from self-play (`benchmarks.tuning.positions`), as for patterns. The net
 (`tablut.play.search.weights`) learns a correction to the sum of terms and patterns, which stay fixed except for a
 common slope. Training uses Adam on batches in an order determined by the seed. It runs in rounds. Each round plays with
-the net from the previous round and learns from the positions of all rounds so far. The first round plays without a net.
-One game is held out for every twenty training games, to measure the gain. The patterns, the net and a record of both
-are written to FILE.
+the net from the previous round and learns from the positions of all rounds so far, or of the most recent ones. The
+first round plays without a net. One game is held out for every twenty training games, to measure the gain. The
+patterns, the net and a record of both are written to FILE after each round.
+
+If a board has no shipped patterns, the net complements the terms alone.
 """
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 import numpy as np
 from scipy.special import expit
 
-from benchmarks.tuning.patterns import calibration
-from benchmarks.tuning.positions import Positions, gather_positions
+from benchmarks.tuning.positions import OPENING, RESULT, STRAY, Positions, calibration, gather_positions
 from benchmarks.tuning.storing import written_patterns
 from symmetry import dihedral
 from tablut.engine import engine_for
 from tablut.engine.layout import KING_AT, SIDE_AT, head
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
 from tablut.play.search.weights import (
+    CORNER,
     FULL,
     OUTPUT_BITS,
     SCALE,
@@ -35,11 +37,12 @@ from tablut.play.search.weights import (
     load_weights,
     weights_family,
 )
+from tablut.position import diagram_cells
 from tablut.variants import load_variant
 from tablut.work.files import write_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -159,6 +162,11 @@ def fit_net(
         evaluate_boards(engine_for(variant).tables, evaluation, boards, raw)
         logits.append(raw / 100)
     slope, level = calibration(logits[0], positions.worth)
+    if not patterns.line_scores.any():
+        # Terms without patterns rank positions, but a balanced position may score far from 0. The net does not have to
+        # make up for it: adding a constant to all scores changes no move.
+        logits = [raw + level / slope for raw in logits]
+        level = 0.0
     learner = Learner(variant, slope, seed)
     features = features_of(positions.boards, variant.size)
     learner.learn(features, logits[0].astype(np.float32), positions.worth.astype(np.float32), epochs)
@@ -166,28 +174,71 @@ def fit_net(
     return learner.rounded(), (loss(slope * logits[1] + level, held_out.worth), loss(shown, held_out.worth))
 
 
-def make_net(
-    variants: Sequence[Variant], patterns: Patterns, *, games: int, nodes: int, rounds: int, epochs: int, seed: int
-) -> Patterns:
-    """Train a net in rounds of self-play, and return the patterns together with the net."""
+def no_patterns(variant: Variant) -> Patterns:
+    """Return patterns whose scores are all 0, for a board that has no shipped patterns."""
+    size = variant.size
+    lines, table = np.zeros((1, 3**size), dtype=np.int16), np.zeros((size * size, 2 * size), dtype=np.uint8)
+    corners = np.zeros((4, 3 ** (CORNER * CORNER)), dtype=np.int16)
+    return Patterns(
+        "".join(diagram_cells(variant.terrain)), weights_family(variant), "no patterns", lines, table, corners
+    )
+
+
+class Plan(NamedTuple):
+    """What `make_net` does.
+
+    In each of ``rounds`` rounds, every variant plays ``games`` games with ``nodes`` nodes per move. They begin with a
+    random number of random plies in the range ``opening``, and later moves are random with the probability ``stray``.
+    Black has up to ``odds`` times as many nodes as white. A round of training passes ``epochs`` times over the
+    positions of the last ``recent`` rounds, or of all rounds if ``recent`` is 0. A game's result has the weight
+    ``result`` in the worth of its positions.
+    """
+
+    games: int
+    nodes: int
+    rounds: int
+    epochs: int
+    seed: int
+    opening: tuple[int, int] = OPENING
+    stray: float = STRAY
+    recent: int = 0
+    odds: float = 1.0
+    result: float = RESULT
+
+
+def make_net(variants: Sequence[Variant], shipped: Patterns, plan: Plan) -> Iterator[tuple[int, Patterns]]:
+    """Train a net in rounds of self-play. After each round, yield its number and the patterns together with the net."""
     gathered: tuple[list[Positions], list[Positions]] = ([], [])
-    for round_ in range(rounds):
+    patterns = plain = shipped._replace(net=shipped.net[:0])
+    for round_ in range(plan.rounds):
         for number, variant in enumerate(variants):
             began = time.process_time()
-            for kept, many, of in zip(gathered, (games, -(-games // _HELD_OUT)), (0, 500), strict=True):
-                of += seed + 1000 * round_ + number
-                kept.append(gather_positions(variant, games=many, nodes=nodes, seed=of, patterns=patterns))
-            spent = time.process_time() - began
-            found = len(gathered[0][-1].worth)
-            click.echo(f"round {round_ + 1}, {variant.name}: {found} positions, {spent:.0f} CPU s", err=True)
+            for kept, many, of in zip(gathered, (plan.games, -(-plan.games // _HELD_OUT)), (0, 500), strict=True):
+                found = gather_positions(
+                    variant,
+                    games=many,
+                    nodes=plan.nodes,
+                    seed=of + plan.seed + 1000 * round_ + number,
+                    patterns=patterns,
+                    opening=plan.opening,
+                    stray=plan.stray,
+                    odds=plan.odds,
+                    result=plan.result,
+                    with_level=not shipped.line_scores.any(),
+                )
+                kept.append(found)
+                del kept[: -plan.recent * len(variants) or None if plan.recent else 0]
+            spent, (boards, worth) = time.process_time() - began, gathered[0][-1]
+            said = f"{len(boards)} positions, mean worth {worth.mean():.2f}, {spent:.0f} CPU s"
+            click.echo(f"round {round_ + 1}, {variant.name}: {said}", err=True)
         learnt, held_out = (
             Positions(*(np.concatenate(arrays) for arrays in zip(*kept, strict=True))) for kept in gathered
         )
-        plain = patterns._replace(net=patterns.net[:0])
-        net, losses = fit_net(variants[0], plain, learnt, held_out, epochs=epochs, seed=seed + round_)
+        net, losses = fit_net(variants[0], plain, learnt, held_out, epochs=plan.epochs, seed=plan.seed + round_)
         click.echo(f"loss on games held out: {losses[0]:.4f} without the net, {losses[1]:.4f} with it", err=True)
-        patterns = patterns._replace(net=net)
-    return patterns._replace(made=f"{len(learnt.worth)} positions of {games * rounds * len(variants)} games")
+        patterns = plain._replace(net=net)
+        games = plan.games * min(plan.recent or round_ + 1, round_ + 1) * len(variants)
+        yield round_ + 1, patterns._replace(made=f"{len(learnt.worth)} positions of {games} games")
 
 
 @click.command(context_settings={"show_default": True})
@@ -200,23 +251,32 @@ def make_net(
 @click.option("--rounds", type=click.IntRange(1, None), default=3, help="Number of rounds of games and training.")
 @click.option("--epochs", type=click.IntRange(1, None), default=8, help="Number of training epochs in a round.")
 @click.option("--seed", type=int, default=1, help="Random seed.")
-def net_command(
-    output: Path, names: tuple[str, ...], games: int, nodes: int, rounds: int, epochs: int, seed: int
-) -> None:
+@click.option(
+    "--opening", type=click.IntRange(0, None), nargs=2, default=OPENING, help="Range of random plies at the start."
+)
+@click.option("--stray", type=click.FloatRange(0, 1), default=STRAY, help="Probability of a random move later on.")
+@click.option(
+    "--recent", type=click.IntRange(0, None), default=0, help="Number of latest rounds to learn from; 0 means all."
+)
+@click.option("--odds", type=click.FloatRange(1, None), default=1.0, help="Most nodes of black for each node of white.")
+@click.option(
+    "--result", type=click.FloatRange(0, 1), default=RESULT, help="Weight of a game's result in its positions' worth."
+)
+def net_command(output: Path, names: tuple[str, ...], **options: Any) -> None:
     """Train a net that complements the shipped patterns, by self-play."""
-    variants = [load_variant(name) for name in names]
+    variants, plan = [load_variant(name) for name in names], Plan(**options)
     if len({(variant.terrain, weights_family(variant)) for variant in variants}) > 1:
         raise click.UsageError("the variants differ in their boards, or in their families of weights")
-    shipped = load_patterns(variants[0])
-    if shipped is None:
-        raise click.UsageError(f"{names[0]} has no patterns; make them first (python -m benchmarks.tuning.patterns)")
-    plain = shipped._replace(net=shipped.net[:0])
-    made = make_net(variants, plain, games=games, nodes=nodes, rounds=rounds, epochs=epochs, seed=seed)
-    options = " ".join(f"--variant {name}" for name in names)
-    command = f"{options} --games {games} --nodes {nodes} --rounds {rounds} --epochs {epochs} --seed {seed}"
-    said = f"{shipped.made.split('; a net: ')[0]}; a net: python -m benchmarks.tuning.net FILE {command}: {made.made}"
-    write_bytes(output, written_patterns(made._replace(made=said)))
-    click.echo(said, err=True)
+    shipped = load_patterns(variants[0]) or no_patterns(variants[0])
+    for number, made in make_net(variants, shipped, plan):
+        words = [f"--variant {name}" for name in names]
+        for option, value in plan._replace(rounds=number)._asdict().items():
+            if option not in Plan._field_defaults or value != Plan._field_defaults[option]:
+                words.append(f"--{option} {' '.join(map(str, value)) if isinstance(value, tuple) else value}")
+        of = shipped.made.split("; a net: ")[0]
+        said = f"{of}; a net: python -m benchmarks.tuning.net FILE {' '.join(words)}: {made.made}"
+        write_bytes(output, written_patterns(made._replace(made=said)))
+        click.echo(said, err=True)
 
 
 if __name__ == "__main__":

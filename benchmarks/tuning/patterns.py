@@ -18,7 +18,7 @@ import click
 import numpy as np
 from scipy.optimize import minimize
 
-from benchmarks.tuning.positions import Positions, gather_positions
+from benchmarks.tuning.positions import Positions, calibration, gather_positions
 from benchmarks.tuning.storing import written_patterns
 from tablut.engine import engine_for
 from tablut.engine.layout import KING_AT, head
@@ -156,17 +156,6 @@ def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]
         )
         found.append(layout.corner_pattern[number, content])
     return np.stack(found, axis=1)
-
-
-def calibration(base: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the positive slope and the level that make the logits ``slope * base + level`` fit the worth best."""
-
-    def _cost(line: NDArray[np.float64]) -> float:
-        logits = np.exp(line[0]) * base + line[1]
-        return float((np.logaddexp(0, logits) - worth * logits).mean())
-
-    slope, level = minimize(_cost, np.zeros(2), method="Nelder-Mead").x
-    return float(np.exp(slope)), float(level)
 
 
 def fit_patterns(

@@ -342,7 +342,8 @@ class StrategyCheck:
         self.within = proof.plies
         # The length of the longest game from each position in the strategy, by the position's key.
         self._longest = dict[bytes, int]()
-        self._counts = self.falls and not proof.tables and len(proof.strategy) <= _COUNTED
+        # Whether these lengths are computed. Otherwise, `within` is the number claimed in the header.
+        self.counts = self.falls and not proof.tables and len(proof.strategy) <= _COUNTED
         self._ways, self._line, self._fewest = dict[int, list[tuple[bytes, int, int, list[bytes]]]](), 2, 0
         self.proved = self.finished = False
         self._began, self._seconds = wall_clock(), 0.0
@@ -433,7 +434,7 @@ class StrategyCheck:
             about = self.variant, self.winner, self.falls
             lines = (CheckTask(*about, *block, shares=count) for block in self.proof.blocks())
             self.scheduler.feed(check, lambda: self._next(lines), self._take)
-            if self._counts:
+            if self.counts:
                 self.within = self._left(*begins) - mine
             shares = (CheckTask(*about, has=_content(has), needs=_content(needs)) for has, needs in self._shares)
             self.scheduler.feed(check, lambda: self._next(shares), self._compare)
@@ -448,14 +449,14 @@ class StrategyCheck:
         for which, name in enumerate(("has", "needs")):
             for part, share in zip(result[name], self._shares, strict=True):
                 share[which].write(part)
-        if self._counts and not self.failures:
+        if self.counts and not self.failures:
             self._ways[result["number"]] = result["ways"]
         # Lines with fewer plies come first, so the lengths after a line's move are already known. If the lines are in
         # another order, the result is the number claimed in the header.
-        while self._counts and (ways := self._ways.pop(self._line, None)):
+        while self.counts and (ways := self._ways.pop(self._line, None)):
             self._line += len(ways)
             for key, plies, takes, after in ways:
-                self._counts &= plies >= self._fewest
+                self.counts &= plies >= self._fewest
                 own = 1 + self._left(takes, after)
                 self._longest[key], self._fewest = min(own, self._longest.get(key, own)), plies
 
@@ -465,6 +466,13 @@ class StrategyCheck:
         Positions without a line in the file are won in one ply.
         """
         return takes if takes < 2 else 1 + max((self._longest.get(key, 1) for key in keys), default=1)
+
+    def longest_from(self, text: str) -> int | None:
+        """Return the length of the longest game under the strategy from a position with the winner to move.
+
+        The strategy must lead to this position. The result is None if the lengths were not computed.
+        """
+        return self._longest.get(self.game.key(self.game.read(text)), 1) if self.counts else None
 
     def _compare(self, result: dict[str, Any]) -> None:
         """Look up missing positions in the tables. In a deep check, also play and check the tables' moves."""

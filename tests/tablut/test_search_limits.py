@@ -18,7 +18,7 @@ from tablut.engine.jit import I64, keep, pointer
 from tablut.errors import InputError, UnknownError, UseError
 from tablut.indexing.values import Verdict, verdict_of
 from tablut.play.search import searcher as searching
-from tablut.play.search import transposition, tree
+from tablut.play.search import state, transposition, tree
 from tablut.play.search.limits import MATE, TABLEBASE, SearchLimits
 from tablut.play.search.node import FIRST_LOOK
 from tablut.play.search.searcher import Searcher
@@ -289,22 +289,41 @@ def test_half_of_one_entry_and_half_of_another_are_never_believed(key, others):
             assert get(table, other)[0] == 0
 
 
-def test_threads_share_the_table_and_nothing_else_that_they_write():
+def test_threads_share_three_tables_and_nothing_else_that_they_write():
     """Above all not the working memory of tablebases."""
     ashton = load_variant("ashton")
     searcher = Searcher(ashton, hash_mib=1, prober=find_prober(ashton, None), threads=3)
     workers = [searcher._first, *searcher._crew._workers]
     assert len(workers) == 3
-    read_only = ("table", "evaluation", "reductions")
+    shared = ("table", "marks", "history")
+    read_only = ("evaluation", "reductions")
     written = [
-        [getattr(worker.state, name) for name in worker.state._fields if name not in read_only]
+        [getattr(worker.state, name) for name in worker.state._fields if name not in shared + read_only]
         + [worker._tables.kept[0].black, worker._tables.kept[0].white, worker._tables.kept[0].scratch]
         for worker in workers
     ]
     for one, mine in enumerate(written):
-        assert workers[one].state.table is workers[0].state.table
+        assert all(getattr(workers[one].state, name) is getattr(workers[0].state, name) for name in shared)
         for theirs in written[:one]:
             assert not any(np.shares_memory(first, second) for first in mine for second in theirs)
+
+
+@pytest.mark.parametrize("name", ["ashton", "brandubh"])
+def test_moves_that_another_thread_searches_are_postponed_and_none_is_lost(name):
+    board, exact = Board(name), state.TRANSPOSITIONS | state.QUIESCENCE
+    one, two = (Searcher(board.variant, hash_mib=1, flags=exact, threads=threads) for threads in (1, 2))
+    counters, marks = two._state.counters, two._state.marks
+    value, unmarked = one.value(board, 3), two.value(board, 3)
+    nodes = int(counters.nodes)
+    root = two.root(board)
+    keys = [two._engine.key(root.array) ^ (move * 0x9E3779B97F4A7C15) % 2**64 for move in root.moves]
+    two.forget()
+    for key in keys:
+        marks[key % len(marks)] = key
+    postponed = two.value(board, 3)
+    assert value == unmarked == postponed
+    assert nodes != counters.nodes, "the moves were searched in another order"
+    assert not marks.any(), "a move that has been searched has no mark"
 
 
 # -- searching --------------------------------------------------------------------------

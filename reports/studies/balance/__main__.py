@@ -81,6 +81,7 @@ def play_command(store: str, only: str, nodes: tuple[int, ...], games: int, thre
 @file_option("--out", metavar="DIR", help="Output folder; by default, the data folder of the study.")
 def gather_command(store: str, only: str, out: Path | None) -> Reply:
     """Summarise all games in a store, even if some are missing. Every record is replayed first."""
+    from reports.bench import fingerprint
     from reports.studies.balance.gathering import Atlas, Played, csv_text, row_of, short
     from reports.studies.balance.page import DATA
     from tablut.play.arena import play_match
@@ -102,7 +103,7 @@ def gather_command(store: str, only: str, out: Path | None) -> Reply:
         raise InputError("does not contain two games of any cell", subject=f"--store {store}")
     left_out = {game: reasons for game in CHANGED if (reasons := changed_cells(game)[1])}
     source = Provenance.model_validate(origin(typed(), {}, SEED, sum(row.seconds for row in rows), commit=commit()))
-    atlas = Atlas(provenance=source, played=played, left_out=left_out)
+    atlas = Atlas(provenance=source, signature=fingerprint(), played=played, left_out=left_out)
     folder = out or DATA
     write_text(folder / "atlas.csv", csv_text(rows))
     write_text(folder / "atlas.json", json.dumps(atlas.model_dump(mode="json"), indent=1) + "\n")

@@ -32,8 +32,9 @@ CHANGED: Final = ("brandubh", "saami-tablut", "sea-battle-9", "fetlar", "tawlbwr
 SEED: Final = 20_261_123
 HASH: Final = 64
 """Size of the transposition table in MiB. No search of this study fills it."""
-_OPENING: Final = 4
-_MOST_PLIES: Final = 500
+OPENINGS: Final = Openings(4, 1, SEED)
+"""Random plies at the beginning of each game. They depend on the seed, the number of the game and the legal moves."""
+MOST_PLIES: Final = 500
 
 
 class Cell(NamedTuple):
@@ -132,8 +133,7 @@ def _other_escapes(terrain: tuple[str, ...], corners: bool) -> tuple[str, ...]:
 def plan_of(cell: Cell, nodes: int, games: int) -> MatchPlan:
     """Return the plan for a cell's games at one strength, as ``tablut measure alphabeta`` would play them."""
     player = contestant("alphabeta", SearchLimits(nodes=nodes), PlayerOptions(hash_mib=HASH))
-    openings = Openings(_OPENING, 1, SEED)
-    return MatchPlan(cell.variant, player, player, games, SEED, openings, None, _MOST_PLIES, math.inf, paired=False)
+    return MatchPlan(cell.variant, player, player, games, SEED, OPENINGS, None, MOST_PLIES, math.inf, paired=False)
 
 
 def all_cells() -> list[Cell]:

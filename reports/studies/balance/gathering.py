@@ -24,6 +24,7 @@ from pydantic import Field
 from scipy import stats
 
 from reports.rendering import check_numbers
+from reports.studies.balance.cells import OPENINGS, shipped_cell
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.play.arena import measure
@@ -47,7 +48,13 @@ _SHUFFLES: Final = 9_999
 
 
 class Row(Result):
-    """One cell's statistics at one strength, as a row in the CSV file."""
+    """One cell's statistics at one strength, as a row in the CSV file.
+
+    ``repeated`` counts the games that ended by repetition, and the next two fields count those that white and black
+    won. ``capped`` counts the games that reached the maximum number of plies. ``rest_white`` and its interval are
+    white's share of the decided games that did not end by repetition. ``alike`` counts the games that begin with the
+    same random plies as the game with the same number under the unchanged rule set.
+    """
 
     cell: str
     game: str
@@ -84,6 +91,19 @@ class Row(Result):
     first_seen: int
     first_p: float
     seconds: float
+    repeated: int
+    repeated_white: int
+    repeated_black: int
+    capped: int
+    rest_white: float
+    rest_low: float
+    rest_high: float
+    alike: int
+
+    @property
+    def rest(self) -> tuple[int, int]:
+        """Numbers of games that white and black won other than by repetition."""
+        return self.white - self.repeated_white, self.black - self.repeated_black
 
 
 class Played(Result):
@@ -100,9 +120,10 @@ class Played(Result):
 
 
 class Atlas(Result):
-    """The atlas's games in short form, and their provenance."""
+    """The atlas's games in short form, their provenance, and the signature that `tablut bench` prints."""
 
     provenance: Provenance
+    signature: str
     played: dict[str, dict[int, Played]]
     left_out: dict[str, dict[str, str]]
 
@@ -132,7 +153,11 @@ def row_of(cell: Cell, nodes: int, report: MatchReport, played: Played) -> Row:
     """Return a cell's statistics at one strength."""
     found = measure(cell.variant, report)
     shares = [value for won in (found.white, found.black, found.draws) for value in (won, *share(won, found.games))]
-    ends = Counter(one.game.termination for one in report.played).most_common()
+    ends = Counter(one.game.termination for one in report.played)
+    repeated = Counter(one.game.winner for one in report.played if one.game.termination == "repetition")
+    rest = found.white - repeated["white"], found.black - repeated["black"]
+    unchanged = shipped_cell(cell.game).variant
+    begun = [OPENINGS.of_pair(unchanged, number) for number in range(found.games)]
     possible = {first_move(cell.variant, move) for move in Board(cell.variant).legal_moves}
     estimated = [
         value for one in (found.plies, found.branching, found.log10_tree) for value in (one.mean, one.low, one.high)
@@ -141,11 +166,14 @@ def row_of(cell: Cell, nodes: int, report: MatchReport, played: Played) -> Row:
         *(cell.name, cell.game, cell.words, nodes, found.games, *shares[::4]),
         *(value for place, value in enumerate(shares) if place % 4),
         *share(found.white, found.white + found.black),
-        "; ".join(f"{name} {count}" for name, count in ends),
+        "; ".join(f"{name} {count}" for name, count in ends.most_common()),
         *estimated,
         len({one.game.moves[:4] for one in report.played}),
         *(len(possible), len(set(played.first_moves)), first_move_matters(played)),
         round(sum(sum(one.game.seconds) for one in report.played), 1),
+        *(repeated.total(), repeated["white"], repeated["black"], ends["ply_cap"]),
+        *share(rest[0], sum(rest)),
+        sum(one.game.moves[: len(first)] == first for one, first in zip(report.played, begun, strict=True)),
     ]
     return Row.model_validate(dict(zip(Row.model_fields, values, strict=True)))
 
@@ -191,6 +219,11 @@ def adjusted(chances: Sequence[float]) -> list[float]:
     return [float(value) for value in stats.false_discovery_control(chances)] if chances else []
 
 
+def _ended(row: Row, name: str) -> int:
+    """Return the number of a cell's games that ended in a given way."""
+    return sum(int(count) for end, count in map(str.split, row.ends.split("; ")) if end == name)
+
+
 def csv_text(rows: Iterable[Row]) -> str:
     """Return the content of a CSV file with the given rows."""
     text = io.StringIO()
@@ -212,8 +245,13 @@ def read_data(folder: Path) -> tuple[dict[tuple[str, int], Row], Atlas]:
             counts = [played.results.count(letter) for letter in "wbd"]
             if [row.white, row.black, row.draws] != counts or row.games != sum(counts) != len(played.first_moves):
                 raise ValueError(f"{row.cell} at {row.nodes} nodes: counts differ from atlas.json")
-            if (row.decided_white, row.decided_low, row.decided_high) != share(row.white, row.white + row.black):
+            decided = row.decided_white, row.decided_low, row.decided_high
+            rest = row.rest_white, row.rest_low, row.rest_high
+            if (decided, rest) != (share(row.white, row.white + row.black), share(row.rest[0], sum(row.rest))):
                 raise ValueError(f"{row.cell} at {row.nodes} nodes: shares do not follow from the counts")
+            ended = [_ended(row, "repetition"), _ended(row, "ply_cap")]
+            if [row.repeated, row.capped] != ended or min(row.rest) < 0:
+                raise ValueError(f"{row.cell} at {row.nodes} nodes: repetitions do not follow from the ends")
     except (KeyError, ValueError) as error:
         raise InputError(
             str(error), subject=f"study data {str(where)!r}", remedy="restore the files or gather them again"

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import tomllib
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from scipy import stats
 
 from reports.rendering import STUDIES, Artefact, axes_of, figure, page
-from reports.studies.balance.cells import CHANGED, HASH, SHIPPED, STRENGTHS, all_cells
-from reports.studies.balance.gathering import adjusted, compared, difference, read_data, share
+from reports.studies.balance.cells import CHANGED, HASH, MOST_PLIES, SHIPPED, STRENGTHS, all_cells
+from reports.studies.balance.gathering import adjusted, compared, difference, read_data
 from tablut.results import Result
-from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,31 +48,13 @@ def quoted() -> list[Quoted]:
     ]
 
 
-def favours(row: Row) -> str:
-    """Return the side that a cell favours according to the interval for its decided games, or ``neither``."""
-    return "white" if row.decided_low > 0.5 else "black" if row.decided_high < 0.5 else "neither"
+def favours(row: Row, *, rest: bool = False) -> str:
+    """Return the side that a cell favours according to the interval for its decided games, or ``neither``.
 
-
-class Repetitions(NamedTuple):
-    """The games of a cell that ended by repetition or by the cap, and white's share of the other decided games.
-
-    The share is None if the data does not tell which side lost by repetition.
+    With ``rest``, games that ended by repetition are left out.
     """
-
-    row: Row
-    result: str
-    repeated: int
-    capped: int
-    without: tuple[float, float, float] | None
-
-
-def repetitions(row: Row, rule: str) -> Repetitions:
-    """Count the games of a cell that ended by repetition or by the cap, given the result of a repetition."""
-    ends = {name: int(count) for name, count in (one.rsplit(" ", 1) for one in row.ends.split("; "))}
-    repeated = ends.get("repetition", 0)
-    won = {"white_loses": (0, repeated), "black_loses": (repeated, 0), "draw": (0, 0), "none": (0, 0)}.get(rule)
-    left = None if won is None else (row.white - won[0], row.black - won[1])
-    return Repetitions(row, rule, repeated, ends.get("ply_cap", 0), left and share(left[0], sum(left)))
+    low, high = (row.rest_low, row.rest_high) if rest else (row.decided_low, row.decided_high)
+    return "white" if low > 0.5 else "black" if high < 0.5 else "neither"
 
 
 def strengths(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]]:
@@ -117,20 +98,27 @@ def changes(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, An
 
 
 def people(rows: dict[tuple[str, int], Row]) -> list[dict[str, Any]]:
-    """Return human players' results next to the atlas's at each strength, with p-values."""
+    """Return human players' results next to the atlas's at each strength, with p-values.
+
+    Each result is compared twice: with all decided games, and with those that did not end by repetition (``rest``).
+    """
     found: list[dict[str, Any]] = []
     for one in quoted():
         for row in (rows[key] for key in ((one.game, nodes) for nodes in STRENGTHS) if key in rows):
-            if one.kind == "counts":
-                p = stats.fisher_exact([[row.white, row.black], [one.white, one.black]])[1]
-            else:
-                p = stats.binomtest(row.white, row.white + row.black, one.white / (one.white + one.black)).pvalue
             told = one.white / (one.white + one.black)
-            found.append({"quoted": one, "row": row, "share": told, "p": float(p)})
-    for entry, sure in zip(found, adjusted([entry["p"] for entry in found]), strict=True):
-        entry["adjusted"] = sure
-        entry["verdict"] = "differ" if sure < _SURE else "no difference shown"
+            both = [_chance(one, counts) for counts in ((row.white, row.black), row.rest)]
+            found.append({"quoted": one, "row": row, "share": told, "p": both})
+    for at, which in enumerate(("all", "rest")):
+        for entry, sure in zip(found, adjusted([entry["p"][at] for entry in found]), strict=True):
+            entry[which] = {"adjusted": sure, "verdict": "differ" if sure < _SURE else "no difference shown"}
     return found
+
+
+def _chance(one: Quoted, counts: tuple[int, int]) -> float:
+    """Return the p-value of a test whether numbers of wins by white and black agree with human players' results."""
+    if one.kind == "counts":
+        return float(stats.fisher_exact([counts, [one.white, one.black]])[1])
+    return float(stats.binomtest(counts[0], sum(counts), one.white / (one.white + one.black)).pvalue)
 
 
 def missing_hours(rows: dict[tuple[str, int], Row]) -> dict[int, float]:
@@ -167,7 +155,7 @@ def artefacts() -> list[Artefact]:
     for game in SHIPPED:
         for cell in (cell for cell in cells if cell.game == game):
             marks = {
-                f"{nodes:,} nodes a move": [row.decided_white, row.decided_low, row.decided_high]
+                f"{nodes:,} nodes a move": [row.decided_white, row.decided_low, row.decided_high, row.rest_white]
                 for nodes in STRENGTHS
                 if (row := rows.get((cell.name, nodes)))
             }
@@ -194,11 +182,11 @@ def artefacts() -> list[Artefact]:
             strong=_STRONG,
             wanted=WANTED,
             favours=favours,
-            repetitions=[
-                repetitions(row, load_variant(row.game).rules.repetition.result)
-                for row in shipped
-                if {"repetition", "ply_cap"} & set(row.ends.replace(";", "").split())
-            ],
+            rows=list(rows.values()),
+            most_plies=MOST_PLIES,
+            rules={cell.name: cell.variant.rules.repetition.result for cell in cells},
+            shipped_rules=[cell.variant.rules.repetition.result for cell in cells if not cell.change],
+            engine=_engine(atlas),
             strengths=strengths(rows, atlas),
             changes=changes(rows, atlas),
             people=people(rows),
@@ -216,21 +204,35 @@ def artefacts() -> list[Artefact]:
             hash=HASH,
             distinct=min(row.openings / row.games for row in rows.values()),
         ),
-        figure("figures/balance.svg", _draw, lines, "Share of white's wins among the decided games of each rule set"),
+        figure(
+            "figures/balance.svg",
+            _draw,
+            {"lines": lines, "engine": _engine(atlas)},
+            "Share of white's wins among the decided games of each rule set",
+        ),
     ]
 
 
-def _draw(lines: list[dict[str, Any]]) -> Figure:
+def _engine(atlas: Atlas) -> str:
+    """Return the version and the commit of the engine that played the games."""
+    commit = atlas.provenance.commit or "unknown"
+    changes = " with uncommitted changes" if commit.endswith("+") else ""
+    return f"version {atlas.provenance.version}, commit {commit[:9]}{changes}"
+
+
+def _draw(data: dict[str, Any]) -> Figure:
     """Draw one row for each rule set, with white's share of the decided games at each strength and its interval."""
+    lines = data["lines"]
     figure, axes = axes_of(8.2, 0.2 * len(lines) + 1.6)
     axes.axvline(50, color="#222222", linewidth=1)
     for place, line in enumerate(lines):
         if line["shipped"]:
             axes.axhspan(place - 0.5, place + 0.5, color="#e9e6dc", linewidth=0, zorder=0)
-        for shift, (name, (middle, low, high)) in zip((-0.17, 0.17), line["marks"].items(), strict=False):
+        for shift, (name, (middle, low, high, rest)) in zip((-0.17, 0.17), line["marks"].items(), strict=False):
             at = place + (shift if len(line["marks"]) > 1 else 0)
             axes.plot([100 * low, 100 * high], [at, at], color=_COLOURS[name], linewidth=1.6, solid_capstyle="butt")
             axes.plot(100 * middle, at, "o", color=_COLOURS[name], markersize=4.5, clip_on=False)
+            axes.plot(100 * rest, at, "|", color=_COLOURS[name], markersize=6, clip_on=False)
         for value in line["people"]:
             axes.plot(100 * value, place, "D", color=_COLOURS[_HUMAN], markersize=5, fillstyle="none")
         drawn = ", ".join(f"{100 * value:.0f}" for value in line["draws"])
@@ -252,8 +254,10 @@ def _draw(lines: list[dict[str, Any]]) -> Figure:
     axes.text(0, far, "← black wins more", transform=top, fontsize=9, fontweight="bold")
     axes.text(1, far, "white wins more →", transform=top, fontsize=9, fontweight="bold", ha="right")
     axes.text(1.015, far, "draws, %", transform=top, fontsize=7, color="#444444")
+    axes.text(0.5, far, f"engine: {data['engine']}", transform=top, fontsize=6, color="#444444", ha="center")
     for name, colour in _COLOURS.items():
         people = name == _HUMAN
         axes.plot([], [], "D" if people else "o-", color=colour, fillstyle="none" if people else "full", label=name)
-    axes.legend(frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.4, -0.6 / (0.2 * len(lines) + 0.6)))
+    axes.plot([], [], "|", color="#444444", label="without repetitions")
+    axes.legend(frameon=False, ncols=4, loc="upper center", bbox_to_anchor=(0.4, -0.6 / (0.2 * len(lines) + 0.6)))
     return figure

@@ -17,6 +17,7 @@ from reports.studies.openings.deciding import (
     Findings,
     Opening,
     Strategy,
+    checked_strategy,
     openings,
     read_findings,
 )
@@ -273,10 +274,11 @@ def check_command(store: str, only: str, threads: int) -> Reply:
         told = DataFile.model_validate({"bytes": found.bytes, "sha256": found.sha256})
         check_data(path, told, "certificate", "choose the store with the recorded certificate, or make it again")
         workers = LocalScheduler(threads, processes=True)
-        checked = StrategyCheck(opening.game, read_certificate(path.name, path), most_plies=0, scheduler=workers).run()
+        check = StrategyCheck(opening.game, read_certificate(path.name, path), most_plies=0, scheduler=workers)
+        checked = check.run()
         if not checked.proved:
             raise InputError(checked.failures[0], subject=f"{str(path)!r}")
-        each: dict[str, int | None] = {"checked": checked.positions, "counted": checked.within}
+        each = {"checked": checked.positions, "counted": checked.within if check.counts else None}
         each["checked_per_second"] = checked.positions_per_second
         data = _write({opening.name: found.model_copy(update=each)})
     return _reply(chosen, data)
@@ -286,18 +288,15 @@ def check_command(store: str, only: str, threads: int) -> Reply:
 @option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match the pattern.")
 @threads_option("Number of processes.")
 def count_command(only: str, threads: int) -> Reply:
-    """Find the longest play under each certificate that is kept with the study, and record its length.
+    """Find the longest play under each certificate that is kept with the study, and record it and its length.
 
     The certificates are checked under the plain rules.
     """
     chosen, data = _chosen(only), read_findings()
     for opening in (one for one in chosen if one.name in data and data[one.name].certificate):
-        path = DATA / opening.file
-        workers = LocalScheduler(threads, processes=True)
-        checked = StrategyCheck(opening.game, read_certificate(path.name, path), most_plies=0, scheduler=workers).run()
-        if not checked.proved:
-            raise InputError(checked.failures[0], subject=f"{str(path)!r}")
-        data = _write({opening.name: data[opening.name].model_copy(update={"counted": checked.within})})
+        strategy, checked = checked_strategy(DATA / opening.file, opening.game, threads)
+        counted = {"counted": checked.within, "line": strategy.line(opening.board())}
+        data = _write({opening.name: data[opening.name].model_copy(update=counted)})
     return _reply(chosen, data)
 
 

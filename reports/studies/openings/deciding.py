@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import tomllib
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from pydantic import Field
 
 from reports.rendering import STUDIES
+from retrograde.proofs.certificate import read_certificate
+from retrograde.proofs.checker import CheckedProof, StrategyCheck
 from retrograde.proofs.strategy import PackedStrategy
 from tablut.board import Board
 from tablut.engine.engine import position_keys
@@ -19,8 +22,11 @@ from tablut.provenance import Provenance
 from tablut.results import Result
 from tablut.variants import load_variant
 from tablut.work.files import read_text
+from tablut.work.run import LocalScheduler
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from retrograde.proofs.certificate import ProofCertificate
 
 FOLDER: Final = STUDIES / "openings"
@@ -95,6 +101,11 @@ class Decided(Result):
     checked_per_second: int | None = None
     counted: int | None = None
 
+    @property
+    def plies(self) -> int | None:
+        """Length of the longest play under the certificate if it was counted, and otherwise the search's bound."""
+        return self.counted or self.within
+
 
 class Findings(Result):
     """The study's data: the results, keyed by opening name."""
@@ -122,6 +133,17 @@ def read_findings() -> dict[str, Decided]:
     return Findings.model_validate_json(read_text(path, "data of the study")).decided if path.exists() else {}
 
 
+@cache
+def checked_strategy(path: Path, game: str, threads: int = 1) -> tuple[Strategy, CheckedProof]:
+    """Check a certificate under the plain rules, and return its strategy and the result. Large ones take minutes."""
+    proof, workers = read_certificate(path.name, path), LocalScheduler(threads, processes=threads > 1)
+    check = StrategyCheck(game, proof, most_plies=0, scheduler=workers)
+    checked = check.run()
+    if not checked.proved:
+        raise InputError(checked.failures[0], subject=f"{str(path)!r}")
+    return Strategy(proof, check), checked
+
+
 class _Packed:
     """A packed certificate that supports look-ups by position text, without a large dictionary."""
 
@@ -140,9 +162,14 @@ class _Packed:
 
 
 class Strategy:
-    """The winner's moves in a certificate, and play that follows them."""
+    """The winner's moves in a certificate, and play that follows them.
 
-    def __init__(self, proof: ProofCertificate) -> None:
+    With a finished check of the certificate, numbers of plies are the lengths of the longest games under the strategy.
+    Without it, they are the upper bounds that the certificate records, which may be far too large.
+    """
+
+    def __init__(self, proof: ProofCertificate, check: StrategyCheck | None = None) -> None:
+        self._check = check
         self._symmetries, self._winner = load_variant(proof.variant or GAME).symmetries, proof.winner
         self._answers: _Packed | dict[str, tuple[int, str]]
         if isinstance(proof.strategy, PackedStrategy):
@@ -161,8 +188,11 @@ class Strategy:
 
     def plies(self, board: Board) -> int:
         """Return the number of plies left in a position where the winner is to move or has already won."""
+        if board.is_game_over():
+            return 0
+        longest = None if self._check is None else self._check.longest_from(str(board.position))
         found = self.answer(board.position)
-        return 0 if board.is_game_over() else 1 if found is None else found[0]
+        return longest or (1 if found is None else found[0])
 
     def _plies_after(self, board: Board, move: Move) -> int:
         board.push(move)

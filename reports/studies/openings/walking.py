@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from reports.studies.openings.deciding import DATA, GAME, Strategy, openings, read_findings
+from reports.studies.openings.deciding import DATA, GAME, Strategy, checked_strategy, openings, read_findings
 from retrograde.answers import TableWalk, WalkMove, WalkNode
-from retrograde.proofs.certificate import read_certificate
 from tablut.board import Board
 from tablut.position import square_name
 
@@ -29,9 +28,12 @@ class _Place(NamedTuple):
 
 
 def walk() -> TableWalk:
-    """Return the graph. Wins and losses have bounds, and positions without a proof are open."""
+    """Return the graph. Wins and losses have bounds, and positions without a proof are open.
+
+    The certificates are checked, so this takes minutes.
+    """
     found = read_findings()
-    bounds = {one.board().canonical().position: found[one.name].within for one in openings()[1] if one.name in found}
+    bounds = {one.board().canonical().position: found[one.name].plies for one in openings()[1] if one.name in found}
     named = {tuple(one.moves.split()[:n]) for one in openings()[1] for n in range(len(one.moves.split()) + 1)}
     numbers, nodes, waiting = dict[str, int](), list[WalkNode](), deque[_Place]()
 
@@ -47,8 +49,8 @@ def walk() -> TableWalk:
         one = found.get(" ".join(path))
         if one is None or one.within is None:
             return _Place(path)
-        kept = None if one.certificate is None else Strategy(read_certificate(one.certificate, DATA / one.certificate))
-        return _Place(path, kept, PLIES, one.within)
+        kept = None if one.certificate is None else checked_strategy(DATA / one.certificate, GAME)[0]
+        return _Place(path, kept, PLIES, one.plies)
 
     def after(place: _Place, move: Move, answer: Move | None, board: Board) -> tuple[_Place, bool]:
         """Return the position after a move, and whether it is part of the graph."""

@@ -18,7 +18,7 @@ from tablut.play.search import transposition
 from tablut.play.search.evaluation import evaluate
 from tablut.play.search.limits import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN, REPETITION
 from tablut.play.search.probing import table_value
-from tablut.play.search.state import SELECTIVE, TRANSPOSITIONS, SearchState, recurs, seen_place
+from tablut.play.search.state import SELECTIVE, SHARED, TRANSPOSITIONS, SearchState, recurs, seen_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -361,10 +361,11 @@ def _recall(
         return False, I64(0), I64(0), estimate(rules, state)
     usable, score, bound = _value_in_table(state, data, depth, ply, (flags & SELECTIVE) != 0)
     ends = False
-    if usable and beta - alpha <= 1:
-        ends = (score >= beta and (bound & transposition.LOWER) != 0) or (
-            score <= alpha and (bound & transposition.UPPER) != 0
-        )
+    # Several threads must not search the principal variation twice, so an exact value ends its nodes too.
+    exact = (flags & SHARED) != 0 and ply > 0 and bound == transposition.EXACT and abs(score) < PROVEN
+    if usable and (exact or beta - alpha <= 1):
+        above = score >= beta and (bound & transposition.LOWER) != 0
+        ends = exact or above or (score <= alpha and (bound & transposition.UPPER) != 0)
     return ends, score, transposition.move_of(data), transposition.evaluation_of(data)
 
 

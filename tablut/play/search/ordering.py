@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tablut.engine.attacks import is_legal, king_slides, mark_threats, slides_along, slides_of
-from tablut.engine.jit import I64, advance, inlined, trailing_zeros
+from tablut.engine.jit import I64, U64, advance, inlined, read_word, trailing_zeros, write_word
 from tablut.engine.kernels import generate
 from tablut.engine.layout import (
     BoardArray,
@@ -25,7 +25,7 @@ from tablut.engine.layout import (
 )
 from tablut.play.search.limits import MATE, PROVEN
 from tablut.play.search.node import MARGIN, MARGIN_DEPTH, SearchNode, moves_at, parries
-from tablut.play.search.state import HISTORY, SearchState
+from tablut.play.search.state import HISTORY, MARKS, SHARED, SearchState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _REMEMBERED = 1 << 25
 _CAPTURE = 1 << 24
 _KILLER = 1 << 23
+_POSTPONED = -(1 << 25)
 _HISTORY_LIMIT = 1 << 14
 """Bound on the absolute value of a history score. The closer a score is to the bound, the less it changes."""
 
@@ -234,6 +235,8 @@ def _change_history(state: SearchState, side: int, move: int, change: int) -> No
 _FROM_TABLE, _CAPTURES, _KILLERS, _QUIET, _ALL, DONE = range(6)
 """Stages of a node's moves, in the order they are generated."""
 
+_MARK_DEPTH = 3
+"""Least depth in plies of a node whose moves are marked."""
 _HISTORY_PLY = 6000
 """Difference in history score that changes a move's reduction by one ply. See `reward`."""
 
@@ -312,6 +315,39 @@ def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, i
     if count > 1 and stage in (_KILLERS, DONE):
         return pick(moves, advance(state.ranks, I64(node.ply * 4 * rules.cells)), index, count)
     return I64(moves[index])
+
+
+@inlined
+def marks_moves(state: SearchState, node: SearchNode) -> bool:
+    """Return whether a node's moves are marked, so that other threads postpone them."""
+    return (state.counters.flags & SHARED) != 0 and node.depth >= _MARK_DEPTH
+
+
+@inlined
+def mark_of(node: SearchNode, move: int) -> np.uint64:
+    """Return the key of a move in a node. Its low bits are the move's place in the table of marks."""
+    return U64(node.key ^ (U64(move) * U64(0x9E3779B97F4A7C15)))
+
+
+@inlined
+def set_mark(state: SearchState, mark: np.uint64, value: np.uint64) -> None:
+    """Write a value to the place of a mark: the mark itself before a move is searched, and 0 after that."""
+    write_word(advance(state.marks, I64(mark) & (MARKS - 1)), value)
+
+
+@inlined
+def postpones(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, move: int) -> bool:
+    """If another thread is searching a move of the last stage, move it to the end of the list, but only once.
+
+    Meanwhile the other thread stores the value in the transposition table.
+    """
+    ranks = advance(state.ranks, I64(node.ply * 4 * rules.cells))
+    mark = mark_of(node, move)
+    busy = stage == DONE and read_word(advance(state.marks, I64(mark) & (MARKS - 1))) == mark
+    if not busy or ranks[index] == _POSTPONED:
+        return False
+    ranks[index] = np.int32(_POSTPONED)
+    return True
 
 
 @inlined

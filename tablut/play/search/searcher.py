@@ -152,8 +152,8 @@ class Searcher(Stoppable):
         self._hash_mib = hash_mib
         self._spare: list[Worker] = []
         self._worker_with = lambda table: Worker(self._engine, variant.size, table, evaluation, beside(tables))
-        self._crew = Crew(lambda: self._worker_with(table), check_threads(threads) - 1)
-        self._flags = flags
+        self._crew = Crew(self._helper, check_threads(threads) - 1)
+        self._flags = flags | (at.SHARED if threads > 1 else 0)
         self._generation = 0
         self._ends: int | None = None
         self._wait = _FIRST_WAIT
@@ -164,6 +164,12 @@ class Searcher(Stoppable):
     def _state(self) -> at.SearchState:
         """The first thread's search state."""
         return self._first.state
+
+    def _helper(self) -> Worker:
+        """Return a worker that shares the first worker's transposition table, marks and history scores."""
+        worker = self._worker_with(self._state.table)
+        worker.state = worker.state._replace(marks=self._state.marks, history=self._state.history)
+        return worker
 
     def _warm_up(self) -> None:
         """Load or compile the kernels now, so that the first search loses no time."""
@@ -179,7 +185,7 @@ class Searcher(Stoppable):
     @alone
     def forget(self) -> None:
         """Clear the transposition table and the history scores of moves."""
-        self._crew.forget()
+        self._crew.wait()
         self._state.table[:] = 0
         self._state.history[:] = 0
         self._generation = 0
@@ -543,6 +549,7 @@ class Searcher(Stoppable):
     def _begin(self, conditions: Conditions, worker: Worker, root: Root) -> None:
         """Set up a search, including the deadline, for a worker that runs in the searching thread."""
         worker.prepare(root, conditions, UNLIMITED)
+        worker.state.history[:] //= 8
         if self._ends is not None:
             counters = worker.state.counters
             counters.next_reading = FIRST_LOOK

@@ -1,7 +1,7 @@
 """Working memory of a search: the board, the path that led to it, and statistics about moves.
 
-A `SearchState` belongs to one thread at a time. Only its transposition table may be shared. Python allocates the arrays
-and reads the results from them, and kernels access them through pointers.
+A `SearchState` belongs to one thread at a time. Only its transposition table, marks and history may be shared. Python
+allocates the arrays and reads the results from them, and kernels access them through pointers.
 """
 
 from __future__ import annotations
@@ -81,9 +81,13 @@ TRANSPOSITIONS: Final = 1
 SELECTIVE: Final = 2
 """Flag that enables all pruning, reductions and extensions."""
 QUIESCENCE: Final = 4
+SHARED: Final = 8
+"""Flag of a search by several threads, in which a thread postpones the moves that another thread is searching."""
 
 SEEN: Final = 1 << 12
 """Number of entries in the filter of positions on the path."""
+MARKS: Final = 1 << 12
+"""Number of entries in the table of the moves that are being searched."""
 HISTORY: Final = 1 << 14
 """Number of entries in one side's history, one for each move."""
 
@@ -121,6 +125,8 @@ class SearchState(NamedTuple):
         Reduction in plies of a late move, by depth and by the number of moves searched before it.
     table : ndarray of uint64
         Transposition table (`tablut.play.search.transposition`).
+    marks : ndarray of uint64, shape (MARKS,)
+        Keys of the moves that are being searched, if several threads share the table (`ordering.mark_of`).
     counters : SearchCounters
         Limits, settings and results.
     time : ndarray of int64, shape (2,)
@@ -146,6 +152,7 @@ class SearchState(NamedTuple):
     line_length: NDArray[np.int64]
     reductions: NDArray[np.int64]
     table: NDArray[np.uint64]
+    marks: NDArray[np.uint64]
     counters: SearchCounters
     time: NDArray[np.int64]
     stop: NDArray[np.int64]
@@ -174,6 +181,7 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
         line_length=own_lines(MAX_PLY + 1, np.int64),
         reductions=reductions.astype(np.int64).ravel(),
         table=table,
+        marks=own_lines(MARKS, np.uint64),
         counters=own_lines(1, _COUNTERS).view(np.recarray)[0],
         time=own_lines(2, np.int64),
         stop=own_lines(1, np.int64),

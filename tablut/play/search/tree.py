@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.attacks import king_slides
-from tablut.engine.jit import I64, advance, called, inlined, kernel, trailing_zeros
+from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, trailing_zeros
 from tablut.engine.kernels import make, position_key, unmake
 from tablut.engine.layout import (
     BoardArray,
@@ -67,11 +67,15 @@ from tablut.play.search.ordering import (
     is_hopeless,
     is_kings,
     is_quiet,
+    mark_of,
     mark_targets,
+    marks_moves,
     next_move,
     next_moves,
+    postpones,
     reduction,
     reward,
+    set_mark,
 )
 from tablut.play.search.state import QUIESCENCE, SEEN, SearchCounters, SearchState, new_state
 from tablut.rules.outcome import UNDECIDED
@@ -187,7 +191,7 @@ def _negamax(
                 return min(value, I64(PROVEN - 1))
     # Step 4. Search the moves, stage by stage.
     best, best_move, legal, searched = I64(-INFINITE), I64(0), I64(0), I64(0)
-    stage, index, count = first_stage(node), I64(0), I64(0)
+    stage, index, count, marking = first_stage(node), I64(0), I64(0), marks_moves(state, node)
     while True:
         if index == count:
             if stage == DONE:
@@ -197,6 +201,8 @@ def _negamax(
             index = I64(0)
             continue
         move = next_move(rules, state, node, stage, index, count)
+        if marking and searched > 0 and postpones(rules, state, node, stage, index, move):
+            continue
         index += 1
         king, looks_quiet = is_kings(rules, node, move), is_quiet(rules, state, node, stage, move)
         if is_hopeless(node, king, looks_quiet, searched, best):
@@ -211,6 +217,8 @@ def _negamax(
             attempt = I64(_FULL if searched == 0 else (_REDUCED if late > 0 else _NARROW))
             most = most_after(state, ply, child)
             value = most
+            if marking:
+                set_mark(state, mark_of(node, move), mark_of(node, move))
             while most > alpha:
                 left = depth - 1 - late if attempt == _REDUCED else depth - 1
                 low = -beta if attempt == _FULL else -alpha - 1
@@ -222,6 +230,8 @@ def _negamax(
                 if attempt == _FULL or refuted or state.counters.stopped != 0:
                     break
                 attempt += 1
+            if marking:
+                set_mark(state, mark_of(node, move), U64(0))
             value = min(value, most)
             leave(state, child)
         unmake(rules, state.board, undo)
@@ -281,7 +291,7 @@ def threatening_moves(rules: Tables, evaluation: EvaluationTables, board: BoardA
 # -- one thread's search ---------------------------------------------------------------------
 
 
-# The workers of a search share only the transposition table.
+# The workers of a search share only the transposition table, the marks and the history scores.
 
 
 UNLIMITED: Final = 1 << 62
@@ -349,7 +359,6 @@ class Worker:
             state.seen[key & (SEEN - 1)] += 1
         state.root_moves[: len(root.moves)] = root.moves
         state.killers[:] = 0
-        state.history[:] //= 8
         counters = state.counters
         for name in SearchCounters.__annotations__:
             setattr(counters, name, 0)

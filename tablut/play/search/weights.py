@@ -256,7 +256,7 @@ def load_patterns(variant: Variant) -> Patterns | None:
 # adding a row takes only one or two instructions.
 
 
-LARGEST: Final = 9
+LARGEST: Final = 11
 """Size of the largest board that a net supports."""
 FULL: Final = 256
 """Largest output of a unit."""
@@ -266,14 +266,18 @@ _LANES: Final = 8 * UNITS
 """Number of sums that are computed in parallel: one for each unit and each symmetry of the square."""
 _MORE: Final = 3
 """Number of rows after the rows for cells: white to move, black to move, and the output weights of the units."""
-_RANKS: Final = 3
-"""Number of ranks packed into one word. Each rank has `_HALF` bits for attackers and `_HALF` bits for white men."""
-_HALF: Final = 10
+_SMALL: Final = (3, 3, 10)
+_LARGE: Final = (6, 2, 11)
+"""How the men of a board up to 9×9, and of a larger board, are packed.
+
+The numbers are the number of words, the number of ranks packed into a word, and the number of bits in a rank for
+attackers, which is also the number of bits for white men.
+"""
+_SMALLEST_LARGE: Final = 10
 _MEN: Final = 65
 """Number of rows for a word: one row for each of its 64 bits, and a row of zeros for an empty word."""
 _ROUND: Final = 4
 """Number of rows added before each test for further men. Once the word is empty, rows of zeros are added."""
-_KING_AT: Final = _MEN * _RANKS
 _intrinsic: Any = intrinsic
 
 
@@ -282,23 +286,23 @@ _PRODUCTS: Final = ir.VectorType(ir.IntType(32), _LANES)
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
-def _output(_context: Any, net: Any, _low: Any, _middle: Any, _high: Any, _king: Any, _side: Any, _weights: Any) -> Any:
+def _output(_context: Any, net: Any, words: Any, _king: Any, _side: Any, _weights: Any) -> Any:
     """Return the weighted sum of the units' outputs.
 
-    The arguments are three words that contain the men, and the row numbers for the king, the side to move and
-    the output weights. The function is written in LLVM instructions, because numba does not reliably vectorise a loop
-    over lanes.
+    The arguments are the rows of the net, a tuple of words that contain the men, and the row numbers for the king, the
+    side to move and the output weights. The function is written in LLVM instructions, because numba does not reliably
+    vectorise a loop over lanes.
     """
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        rows, words, (king, side, weights) = args[0], args[1:4], args[4:]
+        rows, men, king, side, weights = args
         sums = builder.add(_row(builder, rows, king), _row(builder, rows, side))
         at = cgutils.alloca_once_value(builder, sums)
-        for number, word in enumerate(words):
-            _add_men(builder, rows, at, word, number * _MEN)
+        for number in range(words.count):
+            _add_men(builder, rows, at, builder.extract_value(men, number), number * _MEN)
         return _weighted(builder, _clipped(builder, builder.load(at)), _row(builder, rows, weights))
 
-    return types.int64(net, *[types.int64] * 6), codegen
+    return types.int64(net, words, *[types.int64] * 3), codegen
 
 
 def _row(builder: Any, rows: Any, number: Any) -> Any:
@@ -341,22 +345,38 @@ def _weighted(builder: Any, units: Any, weights: Any) -> Any:
 
 
 @inlined
-def _men(rules: Tables, board: BoardArray, rank: int) -> int:
-    """Return the men on three ranks, packed into one word."""
+def _men(rules: Tables, board: BoardArray, rank: int, ranks: int, half: int) -> int:
+    """Return the men on the given number of ranks, packed into one word."""
     word = I64(0)
-    for number in range(_RANKS):
+    for number in range(ranks):
         if rank + number < rules.size:
             line = I64(line_of(board, rank + number))
-            word |= ((line & 0x3FF) | (line >> 16 << _HALF)) << (2 * _HALF * number)
+            word |= ((line & ((1 << half) - 1)) | (line >> 16 << half)) << (2 * half * number)
     return word
 
 
 @inlined
 def net_score(rules: Tables, net: NDArray[np.int16], board: BoardArray) -> int:
-    """Return the scaled score of a net from white's point of view, for a board of size 9 or less."""
-    low, middle, high = _men(rules, board, I64(0)), _men(rules, board, I64(_RANKS)), _men(rules, board, I64(2 * _RANKS))
-    king, more = I64(_KING_AT) + king_of(rules, board), I64(_KING_AT) + rules.cells
-    return _output(net, low, middle, high, king, more + side_of(rules, board), more + 2) >> OUTPUT_BITS
+    """Return the scaled score of a net from white's point of view, for a board of size 11 or less."""
+    king, side, more = king_of(rules, board), side_of(rules, board), rules.cells
+    if rules.size < _SMALLEST_LARGE:
+        at, ranks, half = I64(_MEN * _SMALL[0]), _SMALL[1], _SMALL[2]
+        words = (
+            _men(rules, board, I64(0), ranks, half),
+            _men(rules, board, I64(ranks), ranks, half),
+            _men(rules, board, I64(2 * ranks), ranks, half),
+        )
+        return _output(net, words, at + king, at + more + side, at + more + 2) >> OUTPUT_BITS
+    at, ranks, half = I64(_MEN * _LARGE[0]), _LARGE[1], _LARGE[2]
+    more_words = (
+        _men(rules, board, I64(0), ranks, half),
+        _men(rules, board, I64(ranks), ranks, half),
+        _men(rules, board, I64(2 * ranks), ranks, half),
+        _men(rules, board, I64(3 * ranks), ranks, half),
+        _men(rules, board, I64(4 * ranks), ranks, half),
+        _men(rules, board, I64(5 * ranks), ranks, half),
+    )
+    return _output(net, more_words, at + king, at + more + side, at + more + 2) >> OUTPUT_BITS
 
 
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
@@ -376,11 +396,12 @@ def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
     # The weighted sum of all lanes has at most 30 bits.
     if sums.max() > np.iinfo(np.int16).max:
         raise InputError("has weights that are too large for 16-bit sums", subject="net")
-    rows = own_lines((_KING_AT + cells + _MORE) * _LANES, np.int16).reshape(-1, _LANES)
-    men = [_MEN * (rank // _RANKS) + 2 * _HALF * (rank % _RANKS) + file for rank in range(size) for file in range(size)]
+    words, ranks, half = _SMALL if size < _SMALLEST_LARGE else _LARGE
+    rows = own_lines((_MEN * words + cells + _MORE) * _LANES, np.int16).reshape(-1, _LANES)
+    men = [_MEN * (rank // ranks) + 2 * half * (rank % ranks) + file for rank in range(size) for file in range(size)]
     for number, element in enumerate(dihedral(size)):
         image, lanes = np.array(element.table), slice(number * UNITS, (number + 1) * UNITS)
-        for kind, at in enumerate((np.array(men), np.array(men) + _HALF, np.arange(cells) + _KING_AT)):
+        for kind, at in enumerate((np.array(men), np.array(men) + half, np.arange(cells) + _MEN * words)):
             rows[at, lanes] = net[kind * cells + image]
         rows[-_MORE:, lanes] = net[-_MORE:]
     return rows

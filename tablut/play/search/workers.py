@@ -148,8 +148,10 @@ class Line:
 
 
 # Each helper runs a separate search of the same root. The first thread benefits from the helpers' results through the
-# transposition table. The helpers start at different depths and with different root moves, so that they soon search
-# different parts of the tree. There is no other coordination or synchronisation ("lazy SMP").
+# transposition table. All threads share the history scores, so that they order and reduce moves alike and search the
+# same tree. They divide it by the marks: a thread postpones a move that another thread is searching (T. Kerrigan's
+# simplified form of ABDADA; J.-C. Weill, The ABDADA distributed minimax-search algorithm, ICCA Journal 19 (1996) 3-16).
+# The helpers start at different depths and with different root moves. There is no other synchronisation ("lazy SMP").
 
 
 class Crew:
@@ -194,12 +196,6 @@ class Crew:
         for thread in self._threads:
             thread.join()
         self._threads.clear()
-
-    def forget(self) -> None:
-        """Clear the history scores of the helpers."""
-        self.wait()
-        for worker in self._workers:
-            worker.state.history[:] = 0
 
     def count(self, name: str) -> int:
         """Return the sum of a counter over all helpers in the last search."""

@@ -13,6 +13,7 @@ from reports.rulebook import with_field
 from reports.studies.balance.__main__ import NAME, app
 from reports.studies.balance.cells import (
     CHANGED,
+    OPENINGS,
     all_cells,
     change_of,
     changed_cells,
@@ -30,10 +31,9 @@ from reports.studies.balance.gathering import (
     share,
     short,
 )
-from reports.studies.balance.page import repetitions
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.play.arena import Openings, contestant, play_match
+from tablut.play.arena import contestant, play_match
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move
 from tablut.variants import load_variant
@@ -68,18 +68,33 @@ def test_cells_change_one_rule_and_contradictions_are_named() -> None:
     assert "corner" in changed_cells("copenhagen")[1]["escape"]
 
 
-def test_shares_without_repetitions() -> None:
-    rows, _ = read_data(DATA)
-    found = repetitions(rows["copenhagen", 50_000], "white_loses")
-    assert (found.repeated, found.capped) == (33, 15)
-    assert found.without == share(127, 127 + 44 - 33)
-    assert repetitions(rows["ashton", 5_000], "draw").without == share(14, 14 + 182)
-    assert repetitions(rows["berkeley", 5_000], "mover_loses").without is None
+def test_repetitions_and_alike_openings_follow_from_the_ends_and_the_rules() -> None:
+    """The columns on repetitions and the cap, derived again from how games end, the rules and the seed."""
+    rows, atlas = read_data(DATA)
+    # Whoever has no move loses; in every cell with such an end, that is white.
+    wins = {"king_escaped": "white", "king_captured": "black", "encirclement": "black", "no_moves": "black"}
+    rules = {cell.name: cell.variant.rules.repetition.result for cell in all_cells()}
+    for row in rows.values():
+        ends = {end: int(count) for end, count in map(str.split, row.ends.split("; "))}
+        sure = [sum(count for end, count in ends.items() if wins.get(end) == side) for side in ("white", "black")]
+        assert row.rest == tuple(sure), row.cell
+        lost = {"white_loses": (0, row.repeated), "draw": (0, 0), "none": (0, 0)}.get(rules[row.cell])
+        assert lost in (None, (row.repeated_white, row.repeated_black)), row.cell
+        assert (row.repeated, row.capped) == (ends.get("repetition", 0), ends.get("ply_cap", 0))
+        same = map(str.__eq__, *(atlas.played[name][row.nodes].first_moves for name in (row.cell, row.game)))
+        assert (row.alike > 0, row.alike <= sum(same)) == (not row.cell.endswith("+escape"), True), row.cell
+    ships = rows["copenhagen", 50_000]
+    assert (ships.black, ships.repeated_black, ships.rest, ships.capped) == (44, 33, (127, 11), 15)
+    assert (ships.rest_white, ships.rest_low, ships.rest_high) == share(127, 138)
+    cell = next(cell for cell in all_cells() if cell.name == "brandubh+repetition")
+    games = (cell.variant, load_variant(cell.game))
+    begun = [[OPENINGS.of_pair(game, number) for number in range(200)] for game in games]
+    assert sum(map(tuple.__eq__, *begun)) == rows[cell.name, 5_000].alike
 
 
 def test_what_games_say_is_what_a_plain_count_says() -> None:
     cell, random = shipped_cell("brandubh"), contestant("random", SearchLimits(nodes=1))
-    plan = plan_of(cell, 1, 30)._replace(first=random, second=random, openings=Openings(4, 1, 3))
+    plan = plan_of(cell, 1, 30)._replace(first=random, second=random)
     report = play_match(plan)
     games = [one.game for one in report.played]
     played = short(report, plan.digest, cell.variant)
@@ -91,6 +106,13 @@ def test_what_games_say_is_what_a_plain_count_says() -> None:
     assert row.plies == pytest.approx(sum(len(game.moves) for game in games) / 30, abs=1e-4)
     assert sum(int(part.split()[-1]) for part in row.ends.split(";")) == 30
     assert row.white_low < row.white_share < row.white_high
+    repeated = [game.winner for game in games if game.termination == "repetition"]
+    assert (row.repeated, row.repeated_white + row.repeated_black) == (len(repeated), 0)
+    assert (row.rest, row.capped, row.alike) == ((row.white, row.black), 0, 30)
+    # The same games under other escapes begin unlike those of the game as it ships.
+    moved = next(one for one in changed_cells("brandubh")[0] if one.change == "escape")
+    other = play_match(plan_of(moved, 1, 3)._replace(first=random, second=random))
+    assert row_of(moved, 1, other, short(other, "", moved.variant)).alike == 0
     # The moves of one man to one square and all its mirror images: 40 first moves are 5.
     assert row.first_moves == 5
     assert {first_move(cell.variant, Move.parse(text, 7)) for text in ("d2-a2", "b4-b1", "f4-f7")} == {"d2-a2"}
