@@ -30,7 +30,7 @@ from reports.rendering import (
 from tablut import svg
 from tablut.position import Position, parse_square
 from tablut.results import ExactInt, Result, scientific
-from tablut.variants import load_variant
+from tablut.variants import Variant, load_variant
 
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 _FAMILY = (
@@ -193,9 +193,12 @@ class Explanation(Result):
     failed: list[str]
 
 
-def _check_explanation(stored: Explanation, name: str) -> None:
-    """Check that an explanation matches its file name and is internally consistent."""
-    variant, closed = load_variant(name), stored.closed
+def check_explanation(stored: Explanation, name: str, variant: Variant | None = None) -> None:
+    """Check that an explanation matches its file name and is internally consistent.
+
+    ``variant`` is the board's rule set, by default the shipped one with this name.
+    """
+    variant, closed = variant or load_variant(name), stored.closed
     if (stored.variant, stored.digest, stored.failures) != (variant.name, variant.digest, 0):
         raise ValueError("variant, failures: are not those of an explained board")
     if stored.counted != sum(stored.excluded.values(), stored.reached + closed.all):
@@ -212,7 +215,7 @@ def _check_explanation(stored: Explanation, name: str) -> None:
 
 def explanations() -> dict[str, dict[str, Any]]:
     """Return the stored explanations for the reduced boards by variant. Boards without stored data are left out."""
-    return read_stored_all(STUDIES / "explained" / "data", REDUCED_BOARDS, Explanation, _check_explanation)
+    return read_stored_all(STUDIES / "explained" / "data", REDUCED_BOARDS, Explanation, check_explanation)
 
 
 def _check(stored: ReachableEstimate, name: str) -> None:

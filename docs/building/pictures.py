@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from docs.building.doors import ROOT
 from reports.rulebook import game_of, play, points
@@ -24,6 +24,29 @@ if TYPE_CHECKING:
 DOCS = ROOT / "docs"
 FIGURES = DOCS / "figures"
 _PIXELS = 210
+
+
+class Excluded(NamedTuple):
+    """A position of copenhagen that a lemma excludes only because of one field of the rules. The squares are framed."""
+
+    field: str
+    lemma: str
+    position: str
+    squares: str
+
+
+EXCLUDED: Final = (
+    Excluded(
+        "shieldwall", "locked", "11/11/11/11/11/11/11/1bwb7/bwb8/wwK8/1bbw7 b", "a2 a3 b1 b2 b3 b4 c1 c2 c3 c4 d1 d4"
+    ),
+    Excluded("fort", "last_move", "3b1b5/11/2b5b2/5b5/11/b9b/11/3b3b3/b9b/3bww2b2/2bwK1w1b2 b", "d1 e1 e2 f2 g1"),
+    Excluded(
+        "encirclement",
+        "last_move",
+        "11/5b5/4b1b4/3b1w1b3/2bw3wb2/3b1K1b3/4b1b4/5b5/11/11/11 b",
+        "c7 d6 d8 e5 e9 f10 f4 g5 g9 h6 h8 i7",
+    ),
+)
 
 
 def _cell(point: Point, scene: Scene, value: Value | None, made: dict[str, str]) -> str:
@@ -93,7 +116,10 @@ def with_tables(text: str, tables: dict[str, str]) -> str:
 
 def other_pictures() -> dict[str, str]:
     """Return the pictures that are not on the rules pages, keyed by file name."""
-    return {"start.svg": svg.board("ashton", pixels=380)}
+    return {"start.svg": svg.board("ashton", pixels=380)} | {
+        f"excluded-{field}.svg": svg.board("copenhagen", position, highlights=squares.split(), pixels=290)
+        for field, _, position, squares in EXCLUDED
+    }
 
 
 def pictures() -> dict[Path, str]:

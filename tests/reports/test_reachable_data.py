@@ -6,6 +6,7 @@ from counting.reachable import estimate
 from counting.reachable.checker import Checker
 from reports.census import results as census_results
 from reports.reachable import EXAMPLES, GAMES, explanations, results, share
+from reports.studies.explained.explaining import BOARDS, explain, field_explanations
 from tablut.position import square_name
 from tablut.variants import load_variant
 
@@ -85,3 +86,12 @@ def test_what_is_explained_is_what_the_census_leaves(name: str) -> None:
     assert pairs == {
         (pair["attackers"], pair["defenders"]): (int(pair["bound"]), pair["reached"]) for pair in census["material"]
     }
+
+
+def test_every_position_of_a_board_with_encirclement_is_explained() -> None:
+    """The other boards of the study, and those with forts and shieldwalls, take longer; its own tests have them."""
+    name = "encirclement-5-8v0"
+    found = explain(BOARDS[name]).model_dump(mode="json")
+    assert found == {key: value for key, value in field_explanations()[name].items() if key != "provenance"}
+    (effect,) = found["fields"]
+    assert effect["reached"] - found["reached"]["positions"] == effect["excluded"]["last_move"] == 2_518

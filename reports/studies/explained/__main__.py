@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import time
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.studies.explained.explaining import explain
-from tablut.cli.command import command, option, whole
+from reports.studies.explained.explaining import BOARDS, DATA, FieldExplanation, explain, field_explanations
+from tablut.cli.command import command, flag, option, whole
 from tablut.cli.options import threads_option, variant_option
 from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.cli.shell import main
+from tablut.errors import InputError
+from tablut.provenance import commit, origin
+from tablut.results import Result
 from tablut.variants import load_variant
+from tablut.work.files import write_text
 
 if TYPE_CHECKING:
     from reports.reachable import Amount, Explanation
@@ -21,22 +27,65 @@ if TYPE_CHECKING:
 NAME = "python -m reports.studies.explained"
 
 
+class _Board(Result):
+    variant: str
+    positions: int
+    result: str
+
+
+class _Boards(Result):
+    boards: list[_Board]
+
+
 @command()
-@variant_option(default="ashton")
+@variant_option("Name of a shipped rule set or of a board of this study, or a TOML file. [default: ashton]")
+@flag("--boards", help="Explain all boards of this study. Store new results, and compare the others.")
 @option("--store", metavar="DIR", help="Folder for the census. [default: a temporary one]")
 @whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit for the census in MiB.")
 @threads_option("Number of parallel tasks of the census.")
-def explain_command(variant: str, store: str | None, memory: int, threads: int) -> Reply:
+def explain_command(variant: str | None, boards: bool, store: str | None, memory: int, threads: int) -> Reply:
     """Explain every counted position of a small board.
 
     Each position is reached by a game, is excluded by a lemma, or belongs to a set that no game enters. The command
-    begins with a complete census. Exit code 1: the census, the lemmas and the un-moves contradict each other.
+    begins with a complete census. Exit code 1: the census, the lemmas and the un-moves contradict each other, or a
+    result differs from the stored one.
     """
-    rules = load_variant(variant)
+    if boards:
+        if variant is not None or store is not None:
+            raise InputError("cannot be combined with --variant or --store", subject="--boards")
+        return _explain_boards(memory, threads)
+    name = "ashton" if variant is None else variant
+    rules = load_variant(str(BOARDS.get(name, name)))
     with progress("explain") as observer:
         # An interrupt takes effect after the current batch of classes, and temporary files are then removed.
         result = explain(rules, store=store, memory=memory << 20, threads=threads, progress=observer)
     return Reply(result, lambda console: _show_explained(console, result), EXIT_NO if result.failures else 0)
+
+
+def _explain_boards(memory: int, threads: int) -> Reply:
+    """Explain all boards of this study. Store the results that are not stored yet, and compare the others."""
+    stored, found = field_explanations(), list[_Board]()
+    for name, path in BOARDS.items():
+        began = time.perf_counter()
+        with progress(f"explain {name}") as observer:
+            result = explain(path, memory=memory << 20, threads=threads, progress=observer)
+        plain, how = result.model_dump(mode="json"), "as stored" if name in stored else "stored now"
+        kept = {key: value for key, value in stored.get(name, plain).items() if key != "provenance"}
+        if result.failures or plain != kept:
+            how = "differs"
+        elif name not in stored:
+            asked, seconds = {"variant": name, "memory": memory, "threads": threads}, time.perf_counter() - began
+            plain["provenance"] = origin(f"{NAME} -v {name} --json", asked, None, seconds, commit=commit())
+            write_text(DATA / f"{name}.json", json.dumps(plain, indent=2) + "\n")
+        found.append(_Board(variant=name, positions=result.counted.positions, result=how))
+
+    def show(console: PeopleConsole) -> None:
+        table = Table(label("board"), number("positions"), label("result"))
+        for board in found:
+            table.add(board.variant, f"{board.positions:,}", board.result)
+        console.print(table)
+
+    return Reply(_Boards(boards=found), show, EXIT_NO if any(board.result == "differs" for board in found) else 0)
 
 
 def _show_explained(console: PeopleConsole, result: Explanation) -> None:
@@ -66,6 +115,12 @@ def _show_explained(console: PeopleConsole, result: Explanation) -> None:
             f"The closed set has {result.closed.parts:,} parts; the largest has "
             f"{result.closed.largest_part:,} positions.",
             style="dim",
+        )
+    for effect in result.fields if isinstance(result, FieldExplanation) else ():
+        only = sum(effect.excluded.values())
+        console.print(
+            f"Without {effect.field}, {effect.plies:,} plies from reached positions would have another effect. "
+            f"{effect.reached:,} positions would be reached, and no lemma would exclude {only:,} of the excluded ones."
         )
     console.print(
         f"No lemma holds for any of the {result.reached.classes:,} reached classes."

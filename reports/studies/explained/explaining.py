@@ -3,14 +3,17 @@
 Two counts must match. The first is a complete census. It lists the reached positions, and no lemma may exclude any of
 them. The second concerns all other classes: each must be excluded by a lemma or belong to a set that no game enters
 (`reports.studies.explained.classes`). Together, the two counts must account for all counted positions.
+
+For a board with shieldwalls, forts or encirclement, the explanation also states what each of these fields changes.
 """
 
 from __future__ import annotations
 
 import tempfile
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
@@ -23,13 +26,16 @@ from counting.census.store import StoredCensus
 from counting.reachable.checker import LEMMAS
 from counting.reachable.lemmas import lemmas_for
 from counting.spaces import spaces
-from reports.reachable import Amount, ClosedReport, Explanation, MaterialRow
+from reports.reachable import Amount, ClosedReport, Explanation, MaterialRow, check_explanation
+from reports.rendering import read_stored_all
 from reports.studies.explained.classes import ClassMarks, close, predecessors_within
 from tablut.engine import engine_for
 from tablut.engine.engine import position_keys
 from tablut.errors import InputError
 from tablut.position import Position
-from tablut.variants import as_variant
+from tablut.results import Result
+from tablut.variants import as_variant, load_variant
+from tablut.variants.model import Rules
 from tablut.work.progress import Observer
 
 if TYPE_CHECKING:
@@ -39,12 +45,52 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant, VariantLike
 
+DATA: Final = Path(__file__).parent / "data"
+"""Folder of the stored results."""
+BOARDS: Final = {path.stem: path for path in sorted((Path(__file__).parent / "boards").glob("*.toml"))}
+"""The variant files of this study, by name: boards with shieldwalls, forts or encirclement."""
 MOST_ENTRIES: Final = 4 << 30
 """Maximum number of counted positions, up to symmetry, that a board may have. Each takes one byte of memory."""
 
 _SHOWN: Final = 5
 _STEP: Final = 1 << 16
 """Number of classes in one batch for the lemmas."""
+
+
+class FieldEffect(Result):
+    """The effect of one field of the rules: what changes if the field has its default value instead.
+
+    Attributes
+    ----------
+    field : str
+        The name of the field.
+    plies : int
+        Number of plies from reached positions that would lead to another placement or have another outcome.
+    excluded : dict of str to int
+        For each lemma, the number of excluded positions to which no lemma would apply.
+    reached : int
+        Number of positions that games would reach.
+    """
+
+    field: str
+    plies: int
+    excluded: dict[str, int]
+    reached: int
+
+
+class FieldExplanation(Explanation):
+    """The explanation of a board with shieldwalls, forts or encirclement, and the effect of each of these fields."""
+
+    fields: list[FieldEffect]
+
+
+def field_explanations() -> dict[str, dict[str, Any]]:
+    """Return the stored explanations for the boards in `BOARDS` by name. Boards without stored data are left out."""
+
+    def check(stored: FieldExplanation, name: str) -> None:
+        check_explanation(stored, name, load_variant(str(BOARDS[name])))
+
+    return read_stored_all(DATA, BOARDS, FieldExplanation, check)
 
 
 class Progress(Protocol):
@@ -107,10 +153,19 @@ def explain(
         report = census(variant, store=folder, resources=Resources(memory=memory, threads=threads), observer=watcher)
         work = _Explaining(variant, shown)
         work.mark_reached(Path(folder) / "classes", report.total_classes)
-    return work.finish(
+    found = work.finish(
         Amount(positions=report.total, classes=report.total_classes),
         {(pair.attackers, pair.defenders): (pair.bound, pair.reached) for pair in report.material},
     )
+    effects = []
+    for field in work.fields:
+        shown.begin(f"without {field.name}", 0)
+        with tempfile.TemporaryDirectory(prefix="tablut-explain-") as folder:
+            resources = Resources(memory=memory, threads=threads)
+            reached = census(field.without, store=folder, resources=resources, observer=watcher).total
+        excluded = dict(zip(LEMMAS, field.excluded[1:], strict=True))
+        effects.append(FieldEffect(field=field.name, plies=field.plies, excluded=excluded, reached=reached))
+    return FieldExplanation(**dict(found), fields=effects) if effects else found
 
 
 def _refuse(variant: Variant) -> None:
@@ -130,6 +185,34 @@ def _refuse(variant: Variant) -> None:
         )
 
 
+def _off(name: str) -> object:
+    """Return the default value of a field of the rules."""
+    return Rules.model_fields[name].default
+
+
+class _Field:
+    """A field that was added to the rules later, and what it changes in the examined positions."""
+
+    def __init__(self, variant: Variant, name: str) -> None:
+        rules = variant.rules.model_copy(update={name: _off(name)})
+        self.name, self.without = name, replace(variant, name=f"{variant.name}-without-{name}", rules=rules)
+        self.engine, self.plies, self.excluded = engine_for(variant), 0, [0] * (len(LEMMAS) + 1)
+
+    def add_reached(self, boards: NDArray[np.uint32]) -> None:
+        """Count the plies from reached classes that have another effect without the field."""
+        words = self.engine.words(boards)
+        with_it, without = self.engine.expand(words), engine_for(self.without).expand(words)
+        other = (with_it.words != without.words).any(axis=1) | (with_it.outcomes != without.outcomes)
+        if other.any():
+            self.plies += int(self.engine.orbit_sizes(words[with_it.parents[other]]).sum())
+
+    def add_unreached(self, boards: NDArray[np.uint32], codes: NDArray[np.uint8], orbits: NDArray[np.int64]) -> None:
+        """Count the positions to which no lemma applies without the field, by the lemma that excludes them."""
+        only = (codes != 0) & (lemmas_for(self.without).of_boards(boards) == 0)
+        for code in np.unique(codes[only]):
+            self.excluded[code] += int(orbits[only & (codes == code)].sum())
+
+
 class _Explaining:
     """An unfinished explanation of a variant's positions."""
 
@@ -137,6 +220,10 @@ class _Explaining:
         self.variant, self.progress = variant, progress
         self.engine, self.lemmas = engine_for(variant), lemmas_for(variant)
         self.marks = ClassMarks(variant)
+        later = [
+            name for name in sorted(Rules.LATER) if getattr(variant.rules, name) != Rules.model_fields[name].default
+        ]
+        self.fields = [_Field(variant, name) for name in later]
         self.failures, self.failed = 0, list[str]()
 
     def mark_reached(self, folder: Path, total: int) -> None:
@@ -146,6 +233,8 @@ class _Explaining:
         for boards in self._reached(folder):
             self._fail(boards[self.lemmas.of_boards(boards) != 0])
             marked += self.marks.mark(boards)
+            for field in self.fields:
+                field.add_reached(boards)
             self.progress.advance(len(boards))
         if marked != total:
             raise ArithmeticError(f"{self.variant.name}: {marked:,} classes are marked, but the census has {total:,}")
@@ -174,6 +263,8 @@ class _Explaining:
         left, orbits = [np.empty((0, self.engine.tables.words), dtype=np.uint64)], [np.empty(0, dtype=np.int64)]
         for some in self.marks.unmarked():
             codes = self.lemmas.of_boards(some.boards)
+            for field in self.fields:
+                field.add_unreached(some.boards, codes, some.orbits)
             for code in range(len(excluded)):
                 excluded[code] += _amount(some.orbits[codes == code])
             sums = by_pair[some.attackers, some.defenders]

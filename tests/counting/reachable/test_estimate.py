@@ -1,6 +1,8 @@
 """The estimate: exact shares within its intervals, the same result however the work was divided or stopped."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -231,6 +233,40 @@ def test_two_workers_of_a_cluster_change_nothing(tmp_path: Path) -> None:
         alone.interval99,
     )
     assert (tmp_path / "store" / "games-000000001000.part").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_a_worker_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    """One of two workers dies after the first chunk; the other one decides what it had begun."""
+    distributed = pytest.importorskip("distributed")
+    variant, store, pids, killed = load_variant("brandubh-5-4v0"), tmp_path / "store", list[int](), list[int]()
+
+    class Killer(Observer):
+        def advance(self, count: int = 1) -> None:
+            if not killed:
+                os.kill(pids[0], signal.SIGKILL)
+                killed.append(len(list(store.glob("games-*.part"))))
+
+    with cluster(tmp_path / "cluster", workers=2) as address:
+        with distributed.Client(address) as client:
+            pids += client.run(os.getpid).values()
+        spread = estimate(
+            variant,
+            6000,
+            4,
+            lemma_samples=9000,
+            store=str(store),
+            certificates=str(tmp_path / "spread.jsonl"),
+            scheduler=address,
+            observer=Killer(),
+        )
+    chunks = len(list(store.glob("games-*.part")))
+    assert 0 < killed[0] < chunks == 12
+    alone = estimate(variant, 6000, 4, lemma_samples=9000, certificates=str(tmp_path / "alone.jsonl"))
+    passing = {"games": {"cpu_milliseconds"}}
+    assert spread.model_dump(exclude=passing) == alone.model_dump(exclude=passing)
+    assert (tmp_path / "spread.jsonl").read_bytes() == (tmp_path / "alone.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize("name", slow_but(["brandubh-federation"], ["copenhagen", "saami-tablut", "sea-battle-11"]))

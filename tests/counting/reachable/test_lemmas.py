@@ -12,13 +12,15 @@ from counting.reachable.checker import LEMMAS, PlainReach
 from counting.reachable.drawing import drawer_for
 from counting.reachable.lemmas import LemmaTables, board_lemma, lemmas_for
 from counting.reachable.tallies import count_lemmas
+from docs.building.pictures import EXCLUDED, Excluded
 from tablut.engine import engine_for
 from tablut.engine.jit import advance, keep, kernel, pointer
 from tablut.engine.layout import board_items
 from tablut.engine.records import flat
+from tablut.position import parse_square
 from tablut.rules import NaivePosition
 from tablut.variants import Variant, load_variant
-from tablut.variants.model import Shieldwall
+from tablut.variants.model import Rules, Shieldwall
 from tests.support.effort import examples
 from tests.support.strategies import placement, random_play, random_variants, small_variants, variants
 from tests.support.walls import walled, walls
@@ -249,3 +251,20 @@ def test_a_lone_attacker_without_anvils_was_never_left_over() -> None:
     ):
         assert reach.lemma(reach.game.read(text)) == lemma
         assert compiled(variant, [reach.game.read(text)]) == [lemma]
+
+
+@pytest.mark.parametrize("shown", EXCLUDED, ids=lambda shown: shown.field)
+def test_drawn_positions_are_excluded_by_one_field_and_every_framed_piece_matters(shown: Excluded) -> None:
+    variant = load_variant("copenhagen")
+    default = Rules.model_fields[shown.field].default
+    without = replace(variant, name="without", rules=variant.rules.model_copy(update={shown.field: default}))
+    reach = PlainReach(variant)
+    position = reach.game.read(shown.position)
+    framed = {divmod(parse_square(square, 11), 11)[::-1] for square in shown.squares.split()}
+    assert reach.counted(position)
+    assert compiled(variant, [position]) == [reach.lemma(position)] == [shown.lemma]
+    assert PlainReach(without).lemma(position) is None
+    assert set(reach.locked(position)) == (framed if shown.lemma == "locked" else set())
+    for cell in framed - {position.king()}:
+        rest = {other: piece for other, piece in position.pieces.items() if other != cell}
+        assert reach.lemma(NaivePosition(rest, position.side)) != shown.lemma

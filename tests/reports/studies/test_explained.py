@@ -17,10 +17,12 @@ from counting.reachable.drawing import drawer_for
 from counting.reachable.lemmas import LOCKED, Lemmas, lemmas_for
 from reports.reachable import explanations
 from reports.rendering import REDUCED_BOARDS
+from reports.studies.explained import __main__ as program
+from reports.studies.explained import explaining
 from reports.studies.explained.__main__ import NAME
 from reports.studies.explained.__main__ import explain_command as app
 from reports.studies.explained.classes import ClassMarks, Predecessors, close, predecessors_within
-from reports.studies.explained.explaining import explain
+from reports.studies.explained.explaining import BOARDS, explain, field_explanations
 from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.errors import InputError
@@ -44,6 +46,65 @@ def test_every_position_is_explained_as_stored(name: str, tmp_path: Path) -> Non
     stored = explanations()[name]
     assert found == {key: value for key, value in stored.items() if key != "provenance"}
     assert found["failures"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOARDS)
+def test_every_position_is_explained_as_stored_where_a_later_rule_acts(name: str, tmp_path: Path) -> None:
+    found = explain(BOARDS[name], store=tmp_path / "census", memory=3 << 30).model_dump(mode="json")
+    assert found == {key: value for key, value in field_explanations()[name].items() if key != "provenance"}
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_every_stored_board_has_a_rule_that_acts(name: str) -> None:
+    stored = field_explanations()[name]
+    (effect,) = stored["fields"]
+    assert effect["field"] == name.split("-")[0]
+    assert stored["failures"] == 0
+    assert effect["plies"] > 0
+    assert effect["reached"] != stored["reached"]["positions"]
+    lemma = "locked" if effect["field"] == "shieldwall" else "last_move"
+    assert [key for key, positions in effect["excluded"].items() if positions] == [lemma]
+    assert effect["excluded"][lemma] <= stored["excluded"][lemma]["positions"]
+
+
+def test_the_notes_list_the_boards_where_a_later_rule_acts() -> None:
+    notes = (Path(__file__).parents[3] / "docs/notes/reachability.md").read_text(encoding="utf-8").splitlines()
+    for name, stored in field_explanations().items():
+        (effect,) = stored["fields"]
+        excluded, closed = stored["excluded"], stored["closed"]
+        amounts = [stored["counted"], stored["reached"], excluded["locked"], excluded["last_move"], closed["all"]]
+        numbers = [amount["positions"] for amount in amounts]
+        assert numbers[0] == sum(numbers[1:])
+        numbers += [len(closed["layers"]), sum(effect["excluded"].values()), effect["plies"], effect["reached"]]
+        assert f"| {name} | {' | '.join(f'{value:,}' for value in numbers)} |" in notes
+
+
+def test_all_boards_are_stored_and_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board = tmp_path / "small.toml"
+    text = BOARDS["encirclement-5-8v0"].read_text(encoding="utf-8")
+    board.write_text(
+        text.replace(".b.b.\nb...b\n..K..\nb...b\n.b.b.", "..b..\n.....\n..K..\n.....\n..b.."), encoding="utf-8"
+    )
+    (tmp_path / "data").mkdir()
+    for module in (program, explaining):
+        monkeypatch.setattr(module, "BOARDS", {"small": board})
+        monkeypatch.setattr(module, "DATA", tmp_path / "data")
+
+    def asked() -> tuple[int, str]:
+        code = run(["--boards", "--json"], app, NAME)
+        return code, json.loads(capsys.readouterr().out)["boards"][0]["result"]
+
+    assert [asked(), asked()] == [(0, "stored now"), (0, "as stored")]
+    path = tmp_path / "data" / "small.json"
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    stored["fields"][0]["plies"] += 1
+    path.write_text(json.dumps(stored), encoding="utf-8")
+    assert asked() == (1, "differs")
+    assert run(["--boards", "-v", "ashton"], app, NAME) == 2
+    assert "--boards: cannot be combined" in capsys.readouterr().err
 
 
 class Row(NamedTuple):
