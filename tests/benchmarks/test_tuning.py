@@ -12,7 +12,7 @@ from benchmarks.tuning.games import MatchScore, gather, play_game
 from benchmarks.tuning.judging import judge, judging_command
 from benchmarks.tuning.net import fit_net
 from benchmarks.tuning.patterns import fit_patterns, layout_of, make_patterns
-from benchmarks.tuning.positions import Positions
+from benchmarks.tuning.positions import Positions, calibration
 from benchmarks.tuning.regression import fit, term_values
 from benchmarks.tuning.storing import HAND_WEIGHTS, hand_weights, written_patterns
 from tablut.engine import engine_for
@@ -89,6 +89,18 @@ def test_what_the_patterns_add_is_what_made_the_results():
     added = scores - plain
     assert added[middle].mean() > 100
     assert added[~middle].mean() < -20
+
+
+def test_the_odds_of_games_do_not_change_the_slope_of_scores():
+    rng = np.random.default_rng(2)
+    odds = rng.uniform(0, 2.8, 100_000)
+    # Black's better search lowers the scores and wins games besides, so that both say the same.
+    scores = rng.normal(size=len(odds)) * 3 - 2 * odds
+    results = (rng.random(len(odds)) < 1 / (1 + np.exp(-(0.4 * scores + 3 - 0.9 * odds)))).astype(float)
+    slope, level = calibration(scores, results, odds)
+    assert abs(slope - 0.4) < 0.02
+    assert abs(level - (3 - 0.9 * odds.mean())) < 0.1
+    assert calibration(scores, results)[0] > 0.45
 
 
 @pytest.mark.slow

@@ -93,6 +93,15 @@ def test_the_evaluation_of_a_users_rules(variant, seed):
     assert_twins_agree(variant, [placement(variant, random) for _ in range(4)], random)
 
 
+def test_a_net_of_a_large_board():
+    variant, random = load_variant("copenhagen"), Random(11)
+    positions = [placement(variant, random) for _ in range(20)] + random_play(variant, random, 40)[::4]
+    weights, patterns = some_weights(random), some_patterns(variant, random)
+    twin = NaiveSearch(variant, weights, patterns)
+    scores = scores_of(variant, positions, evaluation_tables(variant, weights, patterns))
+    assert scores == [twin.evaluation(position) for position in positions]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [12, 16, 19])
 @given(data=st.data(), seed=st.integers(0, 2**32))
