@@ -146,8 +146,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.mark.parametrize(
     "name",
     [
-        *("census", "tablebase", "estimate", "certificates"),
-        *(pytest.param(name, marks=pytest.mark.fuzz) for name in ("solution", "proof")),
+        *("census", "tablebase", "certificates"),
+        *(pytest.param(name, marks=pytest.mark.fuzz) for name in ("estimate", "solution", "proof")),
     ],
 )
 @settings(max_examples=examples(3, 100), deadline=None, suppress_health_check=list(HealthCheck))
