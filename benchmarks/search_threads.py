@@ -24,7 +24,7 @@ from tablut.play.search.searcher import Searcher
 
 
 class Measurement(NamedTuple):
-    """Result of searching one position: nodes per second, and the first thread's nodes and seconds to a fixed depth."""
+    """Two measurements of a position: nodes per second, and the first thread's nodes and seconds to a fixed depth."""
 
     rate: float
     nodes: float

@@ -163,8 +163,8 @@ def fit_net(
         logits.append(raw / 100)
     slope, level = calibration(logits[0], positions.worth)
     if not patterns.line_scores.any():
-        # Terms without patterns rank positions, but a balanced position may score far from 0. The net does not have to
-        # make up for it: adding a constant to all scores changes no move.
+        # Terms without patterns rank positions, but a balanced position may score far from 0. The level makes up for
+        # this in training, so that the net does not have to learn it. The search plays as well without the level.
         logits = [raw + level / slope for raw in logits]
         level = 0.0
     learner = Learner(variant, slope, seed)

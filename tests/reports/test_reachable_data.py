@@ -89,7 +89,7 @@ def test_what_is_explained_is_what_the_census_leaves(name: str) -> None:
 
 
 def test_every_position_of_a_board_with_encirclement_is_explained() -> None:
-    """The other boards of the study, and those with forts and shieldwalls, take longer; its own tests have them."""
+    """The other boards of the study take longer. The tests of the study explain them."""
     name = "encirclement-5-8v0"
     found = explain(BOARDS[name]).model_dump(mode="json")
     assert found == {key: value for key, value in field_explanations()[name].items() if key != "provenance"}

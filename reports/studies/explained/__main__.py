@@ -63,7 +63,7 @@ def explain_command(variant: str | None, boards: bool, store: str | None, memory
 
 
 def _explain_boards(memory: int, threads: int) -> Reply:
-    """Explain all boards of this study. Store the results that are not stored yet, and compare the others."""
+    """Explain all boards of this study. Store results of new boards, and compare the others with what is stored."""
     stored, found = field_explanations(), list[_Board]()
     for name, path in BOARDS.items():
         began = time.perf_counter()

@@ -337,9 +337,10 @@ def set_mark(state: SearchState, mark: np.uint64, value: np.uint64) -> None:
 
 @inlined
 def postpones(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, move: int) -> bool:
-    """If another thread is searching a move of the last stage, move it to the end of the list, but only once.
+    """Return whether a move is postponed because another thread is searching it.
 
-    Meanwhile the other thread stores the value in the transposition table.
+    Only moves of the last stage are postponed, and each of them only once. A postponed move is searched after all
+    others. By then, its value is usually in the transposition table.
     """
     ranks = advance(state.ranks, I64(node.ply * 4 * rules.cells))
     mark = mark_of(node, move)

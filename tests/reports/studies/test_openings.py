@@ -342,7 +342,7 @@ KEPT = [(name, found) for name, found in deciding.read_findings().items() if fou
 
 @pytest.mark.parametrize(("name", "found"), KEPT, ids=[name for name, _ in KEPT])
 def test_a_claim_is_what_the_certificate_proves(name: str, found: Decided) -> None:
-    """The page's number, the checker's count under the plain rules, a count by the compiled rules, and a play."""
+    """Compare the page's number with the checker's count, a count by the compiled rules, and the length of a play."""
     assert found.certificate is not None
     opening = next(one for one in openings()[1] if one.name == name)
     _, checked = deciding.checked_strategy(DATA / found.certificate, opening.game)
