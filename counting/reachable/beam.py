@@ -12,6 +12,7 @@ tree. This does not prove that the target is unreachable, because positions are 
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ from tablut.engine.layout import (
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables, build_tables
 from tablut.engine.unmoves import build_origins, most_unmoves, unmoves
-from tablut.position import diagram_cells
+from tablut.position import NARROW, diagram_cells
 from tablut.variants import Variant
 
 AWAY: Final = 3
@@ -104,9 +105,18 @@ def _origins_of(variant: Variant, at: NDArray[np.uint32], cell: int, taken: list
         (rank, file, range(rank * size, rank * size + size)),
         (size + file, rank, range(file, size * size, size)),
     ):
-        occupied = sum(taken[other] << number for number, other in enumerate(cells))
-        began = int(origins[int(at[line]) + (place << size) + occupied])
-        sources += [other for number, other in enumerate(cells) if began >> number & 1]
+        if size > NARROW:  # these masks are for an empty line
+            began = int(origins[int(at[line]) + place])
+            below, above = cells[:place][::-1], cells[place + 1 :]
+            free = {
+                *takewhile(lambda other: not taken[other], below),
+                *takewhile(lambda other: not taken[other], above),
+            }
+            sources += [other for number, other in enumerate(cells) if began >> number & 1 and other in free]
+        else:
+            occupied = sum(taken[other] << number for number, other in enumerate(cells))
+            began = int(origins[int(at[line]) + (place << size) + occupied])
+            sources += [other for number, other in enumerate(cells) if began >> number & 1]
     return sources
 
 
@@ -583,7 +593,7 @@ def find_games(
     """Search for a game to each board. At most O(width * plies) positions are visited for each board."""
     beam, memory = flat(tables), flat(arrays)
     stride = board_items(beam.lemmas.rules.size)
-    scratch = np.empty(stride, dtype=np.uint32)
+    scratch = np.empty(stride, dtype=boards.dtype)
     for index in range(len(boards)):
         for place in range(stride):
             memory.boards[place] = boards[index, place]

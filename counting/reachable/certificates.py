@@ -14,10 +14,10 @@ import json
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablut.errors import InputError, fault_of
@@ -32,6 +32,8 @@ VERSION: Final = 1
 
 _MOST_BYTES: Final = 1 << 30
 _MOST_LINE: Final = 1 << 14
+_MOST_DIGITS: Final = 174
+"""Number of digits of 2 * 361 * 3**361, which is more than any position number on a board of 19×19."""
 _MOST_SAMPLES: Final = 1 << 40
 
 _CLAIMS: Final = ("game", "locked", "pocket", "lemma", "tree", "unknown")
@@ -67,7 +69,7 @@ class PositionCertificate(_Strict):
     """The certificate for one sample: its index, its position number, and one claim."""
 
     i: Annotated[int, Field(ge=0)]
-    n: str = Field(max_length=60, pattern="^[0-9]+$")
+    n: str = Field(max_length=_MOST_DIGITS, pattern="^[0-9]+$")
     game: str | None = Field(default=None, max_length=_MOST_LINE)
     locked: str | None = Field(default=None, max_length=1024)
     pocket: str | None = Field(default=None, max_length=1024)
@@ -94,17 +96,25 @@ def lines_digest(certificates: Iterable[PositionCertificate]) -> str:
     return hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode()).hexdigest()
 
 
-def encode_moves(moves: Iterable[tuple[int, int]]) -> str:
-    """Return moves, given as pairs of cells (origin, target), as Base64 text."""
-    return b64encode(bytes(chain.from_iterable(moves))).decode()
+def encode_moves(moves: Iterable[tuple[int, int]], size: int) -> str:
+    """Return moves, given as pairs of cells (origin, target), as Base64 text.
+
+    Each cell takes one byte, or two bytes (the low one first) on boards of ``size`` rows that have more than 256 cells.
+    """
+    return b64encode(np.array([*moves], dtype=_cell_type(size)).tobytes()).decode()
 
 
-def decode_moves(text: str) -> list[tuple[int, int]]:
+def decode_moves(text: str, size: int) -> list[tuple[int, int]]:
     """Return the moves that a Base64 text encodes. This is the inverse of `encode_moves`."""
-    cells = b64decode(text, validate=True)
-    if len(cells) % 2:
+    content, kind = b64decode(text, validate=True), _cell_type(size)
+    if len(content) % (2 * kind.itemsize):
         raise ValueError("the last move is incomplete")
+    cells = np.frombuffer(content, dtype=kind).tolist()
     return list(zip(cells[::2], cells[1::2], strict=True))
+
+
+def _cell_type(size: int) -> np.dtype[Any]:
+    return np.dtype("u1" if size * size <= 256 else "<u2")
 
 
 def write_file(path: Path, header: Header, certificates: Iterable[PositionCertificate]) -> int:

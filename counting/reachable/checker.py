@@ -373,7 +373,7 @@ class Checker:
             position, outcome = self.ending(int(certificate.n))
         if certificate.game is not None:
             try:
-                moves = decode_moves(certificate.game)
+                moves = decode_moves(certificate.game, self.variant.size)
             except ValueError as error:
                 return f"the game cannot be read: {error}"
             return self.game(position, moves, outcome)

@@ -20,6 +20,7 @@ from pydantic import model_validator
 from counting.reachable.certificates import VERSION, Header, PositionCertificate, SampledSpace
 from counting.reachable.drawing import GENERATOR
 from counting.reachable.tallies import surviving
+from tablut.position import NARROW
 from tablut.variants import Variant
 from tablut.work.files import child
 from tablut.work.ledger import Kind
@@ -108,6 +109,8 @@ def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[
 
 _GAME_SAMPLES: Final = 500
 _LEMMA_SAMPLES: Final = 1 << 20
+_WIDE_LEMMA_SAMPLES: Final = 1 << 15
+"""Numbers of samples in a chunk. On boards of more than 11×11, the lemmas take a thousand times as long per sample."""
 KIND: Final = Kind("estimate", "estimate.json")
 
 
@@ -175,8 +178,13 @@ class ChunkPlan:
 
     def lemmas(self) -> Iterator[Chunk]:
         """Yield the chunks of additional samples, on which only the lemmas are tried."""
-        for first in range(self.samples, self.lemma_samples, _LEMMA_SAMPLES):
-            yield Chunk("lemmas", f"lemmas-{first:012d}", first, min(_LEMMA_SAMPLES, self.lemma_samples - first))
+        many = self._lemma_samples
+        for first in range(self.samples, self.lemma_samples, many):
+            yield Chunk("lemmas", f"lemmas-{first:012d}", first, min(many, self.lemma_samples - first))
+
+    @property
+    def _lemma_samples(self) -> int:
+        return _LEMMA_SAMPLES if self.variant.size <= NARROW else _WIDE_LEMMA_SAMPLES
 
     def header(self, certificates: list[PositionCertificate]) -> Header:
         """Return the header of a certificate file."""
@@ -220,7 +228,7 @@ class ChunkPlan:
         The owner depends on the number of samples in the chunk. If an estimate is continued with more samples for the
         lemmas, its last chunk therefore gets a different owner.
         """
-        size = _GAME_SAMPLES if chunk.stage == "samples" else _LEMMA_SAMPLES
+        size = _GAME_SAMPLES if chunk.stage == "samples" else self._lemma_samples
         plan = digest_of([self.head, chunk.name, chunk.count])
         owner = Owner(plan=plan, step=int(chunk.stage == "lemmas"), number=chunk.first // size)
         return owner, child(self.store, f"{chunk.name}.part", "chunk")

@@ -53,9 +53,9 @@ from tablut.engine import engine_for
 from tablut.engine.cells import bit_of, join, set_at, spread
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
 from tablut.engine.records import flat
-from tablut.errors import InputError, VariantError
+from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.position import NARROW, square_name
+from tablut.position import NARROW
 from tablut.variants import Variant
 
 
@@ -176,17 +176,6 @@ def build_drawing(index: PlacementIndex, words: int) -> DrawTables:
         places=_first_places(binomial, _BUCKETS * words // 2),
         cell_at=_defender_cells(kings, sorted(regions.free_cells), cells),
     )
-
-
-def check_board(variant: Variant) -> None:
-    """Raise an error if a board has too many cells for the cell sets of `tablut.engine.cells`."""
-    if variant.size > NARROW:
-        cell = square_name(variant.size**2 - 1, variant.size)
-        raise VariantError(
-            f"field 'terrain': the search for a game backwards supports boards up to {NARROW}×{NARROW}, without {cell}",
-            subject=f"variant {variant.name!r}",
-            remedy="choose a smaller board",
-        )
 
 
 def word_count(variant: Variant, positions: int) -> int:
@@ -416,16 +405,20 @@ def _number_rows(tables: DrawTables, size: Words, numbers: NDArray[np.uint64], r
 
 
 class Drawer:
-    """A generator of samples from one variant's counted positions."""
+    """A generator of samples from one variant's counted positions.
+
+    The kernels have room for boards of at most 11×11. On larger boards, `PlacementIndex` unranks the samples.
+    """
 
     def __init__(self, variant: Variant) -> None:
-        self.variant = variant
-        check_board(variant)
+        self.variant, self._engine = variant, engine_for(variant)
         self._index = PlacementIndex(variant)
         self.size = 2 * self._index.size
-        self.size_words = tuple(table_of([self.size], word_count(variant, self.size)))
+
+    @cached_property
+    def size_words(self) -> Words:
         """The number of positions, for kernels."""
-        self.words = engine_for(variant).tables.words
+        return tuple(table_of([self.size], word_count(self.variant, self.size)))
 
     @cached_property
     def tables(self) -> DrawTables:
@@ -443,7 +436,9 @@ class Drawer:
             if not 0 <= number < self.size:
                 why = f"must be from 0 to {self.size - 1} in {self.variant.name}"
                 raise InputError(why, subject=f"position number {number}")
-        rows = np.empty((len(numbers), self.words), np.uint64)
+        if self.variant.size > NARROW:
+            return self._engine.words(self._index.unrank(number >> 1, "b" if number & 1 else "w") for number in numbers)
+        rows = np.empty((len(numbers), self._engine.tables.words), np.uint64)
         _number_rows(self.tables, self.size_words, table_of(numbers, len(self.size_words)), rows)
         return rows
 

@@ -38,7 +38,7 @@ from counting.reachable.chunks import (
     share_of_classes,
     write_chunk,
 )
-from counting.reachable.drawing import GENERATOR, check_board, drawer_for
+from counting.reachable.drawing import GENERATOR, drawer_for
 from counting.reachable.games import EXCLUSIONS, ending_index, settle_endings, settle_samples
 from counting.reachable.lemmas import LAST_MOVE
 from counting.reachable.tallies import count_lemmas, surviving
@@ -381,7 +381,7 @@ def estimate(
     (60, 60, 0)
     """
     variant = as_variant(variant)
-    check_board(variant)  # checked first, before the space is counted
+    engine_for(variant)  # refuses rules that cannot be compiled, before the space is counted
     for name, value, least in (("samples", samples, 1), ("seed", seed, 0), ("threads", threads, 1)):
         whole_number(name, value, least)
     if space not in get_args(SampledSpace):

@@ -41,6 +41,7 @@ from tablut.engine.layout import (
     move_of,
     own_pieces,
     side_of,
+    soldiers_of,
     undo_of,
 )
 from tablut.engine.records import flat
@@ -55,7 +56,7 @@ from tablut.engine.unmoves import (
     predecessors,
 )
 from tablut.indexing import ENDINGS, Ending, EndingIndex
-from tablut.position import Move, cells_of_code, square_name
+from tablut.position import NARROW, Move, cells_of_code, square_name
 from tablut.rules import NaivePosition
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES
 from tablut.variants import Variant
@@ -141,9 +142,16 @@ EFFORTS: Final = (
 """The searches that are tried one after another until one of them succeeds, on boards up to 9×9."""
 LARGE_EFFORTS: Final = (
     Effort(4, 160),
-    Effort(8, 240, loose=True),
+    Effort(8, 300, 10),
+    Effort(8, 300, 30, loose=True),
+    Effort(8, 300, 20),
+    Effort(8, 300, 50, loose=True),
+    Effort(8, 300, 40),
+    Effort(16, 300, 20, loose=True),
+    Effort(16, 300, 30),
     Effort(24, 300, 10),
     Effort(24, 300, 30, loose=True),
+    Effort(24, 300, 60),
     Effort(60, 400, 20),
     Effort(60, 400, 60, loose=True),
     Effort(100, 600, 40, loose=True),
@@ -157,8 +165,10 @@ LARGE_EFFORTS: Final = (
 """The same for larger boards.
 
 Their formations are dense. An attacker that has reached its home may block other pieces that still have to move, so the
-two kinds of search alternate.
+two kinds of search alternate. Several narrow searches with different random scores succeed sooner than a wide one.
 """
+WIDE_EFFORTS: Final = tuple(effort._replace(plies=min(effort.plies * 3 // 2, MOST_PLIES)) for effort in LARGE_EFFORTS)
+"""The same for boards of more than 11×11, where games are longer."""
 
 
 class ProofGame(NamedTuple):
@@ -173,7 +183,7 @@ class GameFinder:
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
-        self.efforts = EFFORTS if variant.size <= 9 else LARGE_EFFORTS
+        self.efforts = EFFORTS if variant.size <= 9 else LARGE_EFFORTS if variant.size <= NARROW else WIDE_EFFORTS
         lemmas = lemmas_for(variant).tables
         self.tables = [BeamTables(lemmas, build_homes(variant, loose=loose)) for loose in (False, True)]
 
@@ -244,7 +254,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
         elif code:
             claims.append({"lemma": LEMMAS[code - 1]})
         elif games[place].status == "game":
-            claims.append({"game": encode_moves(games[place].moves)})
+            claims.append({"game": encode_moves(games[place].moves, variant.size)})
         elif games[place].status == "unknown" and (cells := pocket(variant, boards[place])):
             claims.append({"pocket": " ".join(cells)})
         elif (size := trees.size(words[place : place + 1])) is not None:
@@ -293,10 +303,7 @@ def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
 def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
     """Return the squares of all pieces on a board."""
     size = variant.size
-    rows = [(int(row) | int(row) >> 16) & 0xFFFF for row in board[:size]]
-    return [
-        square_name(rank * size + file, size) for rank in range(size) for file in range(size) if rows[rank] >> file & 1
-    ]
+    return [square_name(cell, size) for cell, kind in enumerate(soldiers_of(board, size)) if kind]
 
 
 # -- final placements ----------------------------------------------------------------------
@@ -408,7 +415,7 @@ def _last_plies(
     """
     t, r = flat(tables), flat(origins)
     stride = board_items(t.size)
-    scratch, found_records = np.empty(2 * stride, dtype=np.uint32), np.empty(MOST_UNMOVES * t.size, dtype=np.int64)
+    scratch, found_records = np.empty(2 * stride, dtype=boards.dtype), np.empty(MOST_UNMOVES * t.size, dtype=np.int64)
     earlier, later, records = pointer(scratch), advance(pointer(scratch), stride), pointer(found_records)
     total = 0
     for index in range(len(boards)):
@@ -469,7 +476,7 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settl
         if place in games:
             row, game = games[place]
             last = Move.from_code(int(plies.moves[row]), variant.size)
-            claims.append({"game": encode_moves((*game.moves, (last.start, last.target)))})
+            claims.append({"game": encode_moves((*game.moves, (last.start, last.target)), variant.size)})
         elif place not in rows:
             claims.append({"tree": 1})
         elif (tree := backward_tree(variant, engine.words(plies.boards[rows[place]]))) is not None:

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from counting.census.words import table_of
-from counting.reachable.drawing import check_board
 from tablut.engine import engine_for
 from tablut.engine.attacks import captures_at, wins_afar
 from tablut.engine.cells import (
@@ -44,6 +43,7 @@ from tablut.engine.layout import (
     board_items,
     coordinates,
     count_of,
+    is_wide,
     king_of,
     line_of,
     occupied,
@@ -51,11 +51,12 @@ from tablut.engine.layout import (
     put_count,
     put_king,
     put_side,
+    shift_of,
     side_of,
 )
 from tablut.engine.records import flat
 from tablut.engine.unmoves import OriginTables, build_origins, has_unmove, line_origins, would_capture
-from tablut.position import diagram_cells
+from tablut.position import NARROW, diagram_cells
 from tablut.variants.model import anvils_against_attackers
 
 if TYPE_CHECKING:
@@ -75,12 +76,15 @@ LAST_MOVE: Final = 5
 class LemmaTables(NamedTuple):
     """The tables of a variant for the lemmas.
 
-    A cell set is stored as two words. The directions are west, south, east and north, in this order.
+    A cell set is stored as two words. The directions are west, south, east and north, in this order. On wide boards
+    (`tablut.engine.layout`), which only `lemma` supports, the arrays of cell sets are empty.
 
     Attributes
     ----------
     rules, origins
         The tables for the rules, and for the cells from which pieces could have come. N is the board size.
+    to_black, to_white : int
+        1 if there is terrain that can be hostile to attackers, or to defenders, otherwise 0.
     camps : int
         The number of camps that can be overfull because they have fewer attackers at the start than cells.
     camp_rows : ndarray of uint32, shape (camps * N,)
@@ -108,6 +112,8 @@ class LemmaTables(NamedTuple):
 
     rules: Tables
     origins: OriginTables
+    to_black: int
+    to_white: int
     camps: int
     camp_rows: NDArray[np.uint32]
     garrisons: NDArray[np.int64]
@@ -121,15 +127,19 @@ class LemmaTables(NamedTuple):
     start: NDArray[np.uint64]
 
 
+_CELL_SETS: Final = LemmaTables._fields[LemmaTables._fields.index("comes") :]
+"""The fields that are sets of cells."""
+
+
 @inlined
 def without_last_capture(lemmas: LemmaTables, attackers: int, defenders: int) -> bool:
     """Return whether soldiers are missing although no piece of either side could have made the last capture."""
     origins, armed = lemmas.origins, defenders + lemmas.rules.king_armed
     if attackers == origins.attackers and defenders == origins.defenders:
         return False
-    if attackers < origins.attackers and (armed >= 2 or (armed == 1 and not is_empty(set_at(lemmas.anvils, 0)))):
+    if attackers < origins.attackers and (armed >= 2 or (armed == 1 and lemmas.to_black != 0)):
         return False
-    return not (defenders < origins.defenders and (attackers >= 2 or not is_empty(set_at(lemmas.anvils, 1))))
+    return not (defenders < origins.defenders and (attackers >= 2 or lemmas.to_white != 0))
 
 
 @inlined
@@ -196,7 +206,7 @@ def _peel(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
                     rules, left, cell, kind, king
                 ):
                     continue
-                toggle(rules, left, cell, 16 if kind != 0 else 0)
+                toggle(rules, left, cell, shift_of(left, I64(kind == 0)))
                 if kind == 2:
                     king = I64(-1)
                 changed = True
@@ -212,11 +222,11 @@ def _stands_as_at_start(lemmas: LemmaTables, left: NDArray[np.uint32], king: int
     if king >= 0 and king != home:
         return False
     for rank in range(rules.size):
-        start = line_of(start_board, rank)
+        start = I64(line_of(start_board, rank))
         if king < 0 and rank == home_rank:
             # No defender starts on the king's cell.
-            start &= ~(1 << (16 + home_file))
-        if line_of(left, rank) & ~start:
+            start &= ~(1 << (shift_of(left, I64(0)) + home_file))
+        if I64(line_of(left, rank)) & ~start:
             return False
     return True
 
@@ -293,7 +303,6 @@ class Lemmas:
     """The lemmas for one variant, applied to arrays of positions."""
 
     def __init__(self, variant: Variant) -> None:
-        check_board(variant)
         self.tables = _build_lemmas(variant)
 
     def of_boards(self, boards: NDArray[np.uint32], left: NDArray[np.uint32] | None = None) -> NDArray[np.uint8]:
@@ -316,37 +325,52 @@ def lemmas_for(variant: Variant) -> Lemmas:
 def _build_lemmas(variant: Variant) -> LemmaTables:
     """Return the tables of a variant for the lemmas."""
     tables, origins = engine_for(variant).tables, build_origins(variant)
-    rules, regions, size, cells = variant.rules, variant.regions, variant.size, variant.size**2
+    regions, size = variant.regions, variant.size
     overfull = [camp for camp in regions.camps if 0 < camp.garrison < len(camp.cells)]
     rows = np.zeros((len(overfull), size), dtype=np.uint32)
     for number, camp in enumerate(overfull):
         for cell in camp.cells:
             rows[number, cell // size] |= np.uint32(1 << cell % size)
-    lines = [origins.attacker_origins, origins.defender_origins, origins.king_origins]
-    comes = [_steps(size, origins.origins, at, reverse=False) for at in lines]
-    goes = [_steps(size, origins.origins, at, reverse=True) for at in lines[:2]]
-    to_white = {cell for camp in regions.camps for cell in camp.cells if rules.camps.hostile}
-    if rules.corners.hostile:
-        to_white |= regions.royal_corners
-    if rules.castle.hostile_to_white != "never":
-        to_white |= regions.castles
-    exposed = {cell for cell in range(cells) if int(tables.exposed[cell // size]) >> cell % size & 1}
-    inner = {cell for cell in range(cells) if 0 < cell % size < size - 1}
+    sets = _cell_sets(variant, tables, origins) if size <= NARROW else {}
     return LemmaTables(
         rules=tables,
         origins=origins,
+        to_black=int(bool(anvils_against_attackers(variant))),
+        to_white=int(bool(_anvils_against_defenders(variant))),
         camps=len(overfull),
         camp_rows=rows.ravel(),
         garrisons=np.array([camp.garrison for camp in overfull], dtype=np.int64),
-        comes=_sets([cells for ways in comes for cells in ways]),
-        goes=_sets([cells for ways in goes for cells in ways]),
-        anvils=_sets([set(anvils_against_attackers(variant)), to_white]),
-        exposed=_sets([exposed]),
-        edge=_sets([{cell for cell in range(cells) if tables.distant.edge[cell]}]),
-        inner=_sets([inner]),
-        doubtful=_sets([_doubtful(variant, origins)]),
-        start=_sets([{cell for cell, letter in enumerate(diagram_cells(variant.start)) if letter == x} for x in "bw"]),
+        **{name: _sets(sets.get(name, [])) for name in _CELL_SETS},
     )
+
+
+def _anvils_against_defenders(variant: Variant) -> set[int]:
+    """Return the cells that can be hostile to defenders when empty."""
+    rules, regions = variant.rules, variant.regions
+    cells = {cell for camp in regions.camps for cell in camp.cells if rules.camps.hostile}
+    if rules.corners.hostile:
+        cells |= regions.royal_corners
+    if rules.castle.hostile_to_white != "never":
+        cells |= regions.castles
+    return cells
+
+
+def _cell_sets(variant: Variant, tables: Tables, origins: OriginTables) -> dict[str, list[set[int]]]:
+    """Return the sets of cells that the rounds use, by the names of the fields."""
+    size, cells = variant.size, range(variant.size**2)
+    lines = [origins.attacker_origins, origins.defender_origins, origins.king_origins]
+    comes = [_steps(size, origins.origins, at, reverse=False) for at in lines]
+    goes = [_steps(size, origins.origins, at, reverse=True) for at in lines[:2]]
+    return {
+        "comes": [reached for ways in comes for reached in ways],
+        "goes": [left for ways in goes for left in ways],
+        "anvils": [set(anvils_against_attackers(variant)), _anvils_against_defenders(variant)],
+        "exposed": [{cell for cell in cells if int(tables.exposed[cell // size]) >> cell % size & 1}],
+        "edge": [{cell for cell in cells if tables.distant.edge[cell]}],
+        "inner": [{cell for cell in cells if 0 < cell % size < size - 1}],
+        "doubtful": [_doubtful(variant, origins)],
+        "start": [{cell for cell, letter in enumerate(diagram_cells(variant.start)) if letter == x} for x in "bw"],
+    }
 
 
 def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
@@ -567,6 +591,8 @@ def placement_lemma(lemmas: LemmaTables, position: Placed, board: NDArray[np.uin
 @inlined
 def board_lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
     """Return the same number as `lemma` for a counted position that is given as a board."""
+    if is_wide(lemmas.rules.exposed):
+        return lemma(lemmas, board, left)
     rules, size, king = lemmas.rules, lemmas.rules.size, king_of(lemmas.rules, board)
     black, white = (U64(0), U64(0)), (U64(0), U64(0))
     for rank in range(size - 1, -1, -1):

@@ -29,11 +29,13 @@ from counting.reachable.drawing import (
 )
 from counting.reachable.lemmas import LOCKED, LemmaTables, lemmas_for, placement_lemma
 from counting.spaces import spaces
+from tablut.engine import engine_for
 from tablut.engine.cells import is_empty, join, set_at, without
 from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer
 from tablut.engine.layout import board_items
 from tablut.engine.records import flat
 from tablut.indexing import PlacementIndex
+from tablut.position import NARROW
 from tablut.variants import Variant
 from tablut.variants.model import king_patterns
 
@@ -102,6 +104,10 @@ def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
 
 _OUTSIDE: Final = len(LEMMAS) + 1
 """Index of the additional count for samples with a set in the family. It follows the counts of the lemmas."""
+_MIXER: Final = 0x9E3779B97F4A7C15
+"""Factor that spreads a sample's number and result over the bits of the checksum."""
+_BOARDS: Final = 4096
+"""Number of wide boards that are drawn at a time."""
 
 
 @inlined
@@ -119,7 +125,7 @@ def _tallied(
     counts[code] += 1
     if code == LOCKED and holds_counted_set(family, position):
         counts[_OUTSIDE] += 1
-    mixed = (U64(index) * U64(8) + U64(code)) * U64(0x9E3779B97F4A7C15)
+    mixed = (U64(index) * U64(8) + U64(code)) * U64(_MIXER)
     return mixed ^ (mixed >> U64(29))
 
 
@@ -158,8 +164,21 @@ def _tally_lemmas(
 
 def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
     """Return how many of ``count`` samples starting at ``first`` each lemma excludes, and a checksum of the results."""
+    if variant.size > NARROW:
+        return _count_on_boards(variant, seed, first, count)
     counts, tables = np.zeros(_OUTSIDE + 1, dtype=np.int64), lemmas_for(variant).tables
     drawer, family = drawer_for(variant), family_tables(variant)
     samples = first, first + count
     checksum = int(_tally_lemmas(drawer.tables, drawer.size_words, tables, family, np.uint64(seed), samples, counts))
     return {"lemmas": counts[:_OUTSIDE].tolist(), "outside": int(counts[_OUTSIDE]), "checksum": checksum}
+
+
+def _count_on_boards(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
+    """Return the result of `count_lemmas` for a wide board. No exclusions are published for such boards."""
+    engine, lemmas, codes = engine_for(variant), lemmas_for(variant), np.empty(count, dtype=np.uint8)
+    for done in range(0, count, _BOARDS):
+        words, _ = drawer_for(variant).draw(seed, first + done, min(_BOARDS, count - done))
+        codes[done : done + _BOARDS] = lemmas.of_boards(engine.boards(words))
+    mixed = (np.arange(first, first + count, dtype=np.uint64) * np.uint64(8) + codes) * np.uint64(_MIXER)
+    checksum = int((mixed ^ mixed >> np.uint64(29)).sum())
+    return {"lemmas": np.bincount(codes, minlength=_OUTSIDE).tolist(), "outside": 0, "checksum": checksum}

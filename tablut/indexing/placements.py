@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import product
+from functools import cached_property, lru_cache
+from itertools import accumulate, product
 from math import comb
 from typing import Final, Literal, NamedTuple
 
@@ -85,15 +85,24 @@ def unrank_combination(rank: int, length: int) -> list[int]:
     >>> unrank_combination(3, 3)
     [1, 2, 3]
     """
-    places = []
+    places: list[int] = []
+    end = length
+    while length and _comb(end, length) <= rank:
+        end *= 2
     for number in range(length, 0, -1):
-        # Find the largest place with comb(place, number) <= rank; it is at least number - 1.
-        place = number - 1
-        while comb(place + 1, number) <= rank:
-            place += 1
-        rank -= comb(place, number)
-        places.append(place)
+        end = _last_place(rank, number, end)
+        rank -= _comb(end, number)
+        places.append(end)
     return places[::-1]
+
+
+def _last_place(rank: int, number: int, end: int) -> int:
+    """Return the largest place below ``end`` with C(place, number) <= rank."""
+    return bisect_right(range(end), rank, number - 1, key=lambda place: _comb(place, number)) - 1
+
+
+_comb = lru_cache(maxsize=1 << 16)(comb)
+"""The binomial coefficients. Large ones take much longer to compute than to look up."""
 
 
 class PlacementIndex:
@@ -124,6 +133,7 @@ class PlacementIndex:
         self._kings = sorted(regions.king_cells)
         self._free = sorted(regions.free_cells)
         self._all = sorted(regions.free_cells | regions.camp_cells)
+        self._before: dict[tuple[int, int], list[int]] = {}
 
     @cached_property
     def tiers(self) -> dict[tuple[int, int], PlacementTier]:
@@ -135,6 +145,11 @@ class PlacementIndex:
                 found[attackers, defenders] = PlacementTier(attackers, defenders, offset, size)
                 offset += size
         return found
+
+    @cached_property
+    def _in_order(self) -> list[PlacementTier]:
+        """The tiers that are not empty, in rank order."""
+        return [tier for tier in self.tiers.values() if tier.size]
 
     @cached_property
     def size(self) -> int:
@@ -232,7 +247,8 @@ class PlacementIndex:
         """
         if not whole_number("rank", rank) < self.size:
             raise InputError(f"must be 0 to {self.size - 1} for {self.variant.name}", subject=f"rank {rank}")
-        tier = next(tier for tier in self.tiers.values() if rank < tier.offset + tier.size)
+        tiers = self._in_order
+        tier = tiers[bisect_right(tiers, rank, key=lambda tier: tier.offset) - 1]
         return self.unrank_in_tier(tier.attackers, tier.defenders, rank - tier.offset, side)
 
     def unrank_in_tier(self, attackers: int, defenders: int, rank: int, side: Side) -> Position:
@@ -261,11 +277,12 @@ class PlacementIndex:
         if tier is None or not 0 <= rank < tier.size:
             known = "does not exist" if tier is None else f"must be 0 to {tier.size - 1}"
             raise InputError(known, subject=f"rank {rank} of tier {attackers}v{defenders} of {self.variant.name}")
-        for king in self._kings:
-            ways = self.ways(king, attackers, defenders)
-            if rank < ways:
-                break
-            rank -= ways
+        before = self._before.get((attackers, defenders))
+        if before is None:
+            ways = (self.ways(king, attackers, defenders) for king in self._kings)
+            before = self._before[attackers, defenders] = [*accumulate(ways, initial=0)]
+        place = bisect_right(before, rank) - 1
+        king, rank = self._kings[place], rank - before[place]
         cells = ["."] * self.variant.size**2
         cells[king] = "K"
         free, every = ([cell for cell in some if cell != king] for some in (self._free, self._all))
@@ -306,14 +323,14 @@ def _ways(free: int, every: int, attackers: int, defenders: int) -> int:
 
     ``free`` is the number of cells where defenders may stand, and ``every`` the number where attackers may stand.
     """
-    return comb(free, defenders) * comb(every - defenders, attackers)
+    return _comb(free, defenders) * _comb(every - defenders, attackers)
 
 
 def _put(
     cells: list[str], free: Sequence[int], every: Sequence[int], attackers: int, defenders: int, rank: int
 ) -> None:
     """Put soldiers on a board in the arrangement that has a given rank among those counted by `_ways`."""
-    white, black = divmod(rank, comb(len(every) - defenders, attackers))
+    white, black = divmod(rank, _comb(len(every) - defenders, attackers))
     for place in unrank_combination(white, defenders):
         cells[free[place]] = "w"
     left = [cell for cell in every if cells[cell] != "w"]
