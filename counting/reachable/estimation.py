@@ -1,10 +1,10 @@
 """Estimation of the reachable share of the counted positions, in two stages with exact intervals.
 
 Every sample is decided if possible: a lemma excludes it, a proof game reaches it, or its complete backward tree does
-not contain the start. Under ashton, drawing a sample and applying the lemmas takes less than a microsecond, and about
-0.1 ms on boards of 11×11, where the samples are drawn in Python. A search for a game takes much longer, so the lemmas
-can be applied to many more samples. The share is then a product of two factors, and its interval accounts for the
-uncertainty in both.
+not contain the start. Drawing a sample and applying the lemmas takes about a microsecond on boards of up to 11×11, and
+about half a millisecond on larger boards, where samples are drawn in Python. A search for a game takes much longer, so
+the lemmas can be applied to many more samples. The share is then a product of two factors, and its interval accounts
+for the uncertainty in both.
 
 Samples are divided into chunks. A chunk's result depends only on the seed and the sample range. So a stopped run can be
 resumed, and the number of threads does not affect the result.

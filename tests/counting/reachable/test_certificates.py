@@ -38,25 +38,25 @@ def written(path: Path, records: list[dict]) -> Path:
 
 
 def of_kind(records: list[dict], kind: str, least: int = 1) -> dict:
-    return next(r for r in records[1:] if kind in r and (kind != "game" or len(decode_moves(r["game"])) >= least))
+    return next(r for r in records[1:] if kind in r and (kind != "game" or len(decode_moves(r["game"], 5)) >= least))
 
 
 def first_move_twice(records: list[dict]) -> None:
     """An attacker and the king that go there and back repeat the start."""
     record = of_kind(records, "game", 2)
-    record["game"] = encode_moves([(2, 1), (12, 7), (1, 2), (7, 12), *decode_moves(record["game"])])
+    record["game"] = encode_moves([(2, 1), (12, 7), (1, 2), (7, 12), *decode_moves(record["game"], 5)], 5)
 
 
 def shortened(records: list[dict]) -> None:
     record = of_kind(records, "game", 2)
-    record["game"] = encode_moves(decode_moves(record["game"])[:-1])
+    record["game"] = encode_moves(decode_moves(record["game"], 5)[:-1], 5)
 
 
 def altered_move(records: list[dict]) -> None:
     record = of_kind(records, "game", 2)
-    moves = decode_moves(record["game"])
+    moves = decode_moves(record["game"], 5)
     moves[1] = moves[1][0], (moves[1][1] + 1) % 25
-    record["game"] = encode_moves(moves)
+    record["game"] = encode_moves(moves, 5)
 
 
 BAD_CERTIFICATES: dict[str, Edit] = {

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from counting.reachable.estimation import estimate
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.variants import load_variant
+from tablut.variants.schema import write_variant
 from tablut.work.parts import open_part
 from tablut.work.progress import Observer
 from tests.support.effort import slow_but
@@ -269,7 +271,9 @@ def test_a_worker_that_is_killed_loses_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "spread.jsonl").read_bytes() == (tmp_path / "alone.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize("name", slow_but(["brandubh-federation"], ["copenhagen", "saami-tablut", "sea-battle-11"]))
+@pytest.mark.parametrize(
+    "name", slow_but(["brandubh-federation"], ["copenhagen", "saami-tablut", "sea-battle-11", "alea-evangelii"])
+)
 def test_games_that_people_play_are_decided_and_checked_by_the_plain_rules(name: str, tmp_path: Path) -> None:
     path = tmp_path / "certificates.jsonl"
     found = estimate(name, 25, 5, certificates=str(path))
@@ -279,12 +283,12 @@ def test_games_that_people_play_are_decided_and_checked_by_the_plain_rules(name:
     assert checked == (25, [])
 
 
-def test_a_board_that_cannot_be_searched_is_refused_by_field_and_cell(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store = tmp_path / "store"
-    assert run(["reachable", "estimate", "-v", "alea-evangelii", "--store", str(store)]) == 2
+def test_rules_that_cannot_be_searched_are_refused_by_field(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alea, store, path = load_variant("alea-evangelii"), tmp_path / "store", tmp_path / "own.toml"
+    forts = replace(alea, name="own", rules=alea.rules.model_copy(update={"fort": "on_edge"}))
+    path.write_text(write_variant(forts), encoding="utf-8")
+    assert run(["reachable", "estimate", "-v", str(path), "--store", str(store)]) == 2
     told = capsys.readouterr().err
-    assert all(word in told for word in ("alea-evangelii", "terrain", "s19"))
+    assert all(word in told for word in ("own", "fort", "11×11"))
     assert len(told.splitlines()) == 1
     assert not store.exists()

@@ -29,7 +29,7 @@ SEEDS = st.integers(0, 2**32)
 relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
 FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 FAMILY = ("copenhagen", "fetlar", "brandubh-federation", "saami-tablut", "tawlbwrdd-throneless", "sea-battle-11")
-SOLDIERS = {3: (2, 1), 5: (5, 3), 7: (9, 4), 9: (12, 8), 11: (12, 8)}
+SOLDIERS = {3: (2, 1), 5: (5, 3), 7: (9, 4), 9: (12, 8), 11: (12, 8), 13: (12, 8)}
 """The most attackers and defenders on a board of each size."""
 
 
@@ -44,7 +44,7 @@ def board_lemmas(tables: LemmaTables, boards: np.ndarray, codes: np.ndarray) -> 
     """Write what `board_lemma`, which works in rounds, returns for each board."""
     lemmas = flat(tables)
     stride = board_items(lemmas.rules.size)
-    scratch = np.empty(stride, np.uint32)
+    scratch = np.empty(stride, boards.dtype)
     for index in range(len(boards)):
         codes[index] = np.uint8(board_lemma(lemmas, advance(pointer(boards), index * stride), pointer(scratch)))
     keep(scratch)
@@ -135,7 +135,7 @@ def test_sets_and_pieces_agree(variant: Variant, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["copenhagen", "tawlbwrdd-throneless"])
+@pytest.mark.parametrize("name", ["copenhagen", "tawlbwrdd-throneless", "alea-evangelii"])
 def test_sets_and_pieces_agree_on_large_boards(name: str) -> None:
     assert_sets_agree(load_variant(name), 3, 20_000)
 
@@ -155,7 +155,7 @@ def test_no_lemma_holds_on_what_play_reaches(variant: Variant, seed: int) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FULL + FAMILY)
+@pytest.mark.parametrize("name", [*FULL, *FAMILY, "alea-evangelii"])
 def test_no_lemma_holds_on_a_hundred_thousand_positions_of_play(name: str) -> None:
     """Many games at once, compiled: 400 plies of random moves, captures preferred in half of the games."""
     variant = load_variant(name)
