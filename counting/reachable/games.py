@@ -449,9 +449,9 @@ def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[n
     tables = lemmas_for(variant).tables
     boards = np.ascontiguousarray(boards)
     stride = boards.shape[1]
-    none = np.empty((0, stride), np.uint32), np.empty(0, np.int64), np.empty(0, np.int32)
+    none = np.empty((0, stride), boards.dtype), np.empty(0, np.int64), np.empty(0, np.int32)
     total = int(_last_plies(tables.rules, tables.origins, boards, outcomes, *none))
-    plies = LastPlies(np.empty((total, stride), np.uint32), np.empty(total, np.int64), np.empty(total, np.int32))
+    plies = LastPlies(np.empty((total, stride), boards.dtype), np.empty(total, np.int64), np.empty(total, np.int32))
     if total:
         _last_plies(tables.rules, tables.origins, boards, outcomes, *plies)
     return plies

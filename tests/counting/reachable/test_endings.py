@@ -146,6 +146,12 @@ COPENHAGEN = replace(
 
 
 @pytest.mark.slow
+def test_final_placements_of_a_wide_board() -> None:
+    found = estimate("alea-evangelii", 6, 1, space="decided", checks=6)
+    assert (found.n, found.unknown, found.checked) == (6, 0, 6)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variant",
     [load_variant("ashton-5-4v0"), load_variant("brandubh-5-4v0"), COPENHAGEN],

@@ -1,6 +1,7 @@
 """Proof games and backward trees, against the plain rules and against everything that small boards reach."""
 
 import ast
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from counting.reachable.drawing import drawer_for
 from counting.reachable.games import EFFORTS, LARGE_EFFORTS, Effort, backward_tree, finder_for
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
-from tablut.engine.engine import position_keys
+from tablut.engine.engine import position_keys, words_of_keys
 from tablut.variants import Variant, load_variant
 from tests.support.effort import slow_but
 from tests.support.strategies import small_variants
@@ -27,7 +28,7 @@ def reached_by_play(variant: Variant) -> np.ndarray:
     known = position_keys(engine.words(engine.start()))
     front = known
     while len(front):
-        children = engine.expand(front.view(np.uint64).reshape(len(front), -1))
+        children = engine.expand(words_of_keys(front))
         found = np.unique(position_keys(children.words[children.outcomes == 0]))
         front = found[~np.isin(found, known)]
         known = np.union1d(known, front)
@@ -84,10 +85,7 @@ CORNERED = Variant(
 """Black begins, and its one attacker can only ever leave its camp."""
 
 
-@settings(relaxed, max_examples=5)
-@example(CORNERED)
-@given(small_variants(4, 2, 1))
-def test_every_position_of_a_random_board_is_decided_rightly(variant: Variant) -> None:
+def assert_decided_rightly(variant: Variant) -> None:
     words, is_reached, codes = sorted_out(variant)
     assert not codes[is_reached].any()
     rest = words[~is_reached & (codes == 0)]
@@ -100,6 +98,23 @@ def test_every_position_of_a_random_board_is_decided_rightly(variant: Variant) -
             assert checker.game(checker.position(int(place)), list(found.moves)) is None
         else:
             assert not is_reached[place], found
+
+
+@settings(relaxed, max_examples=5)
+@example(CORNERED)
+@given(small_variants(4, 2, 1))
+def test_every_position_of_a_random_board_is_decided_rightly(variant: Variant) -> None:
+    assert_decided_rightly(variant)
+
+
+@pytest.mark.slow
+def test_every_position_of_a_wide_board_is_decided_rightly() -> None:
+    """A king and an attacker on 13×13, under the rules of Alea Evangelii."""
+    corners, edge, middle = ("XX.........XX",) * 2, ("." * 13,) * 4, "......T......"
+    empty, king, black = "." * 13, "......K......", "......b......"
+    terrain = (*corners, *edge, middle, *edge, *corners)
+    start = (black, *[empty] * 5, king, *[empty] * 6)
+    assert_decided_rightly(replace(load_variant("alea-evangelii"), name="wide", terrain=terrain, start=start))
 
 
 @pytest.mark.parametrize("name", slow_but(["mcgill", "brandubh"], ["ashton", "bologna", "leiden", "berkeley"]))
@@ -121,7 +136,7 @@ def test_attackers_leave_homes_where_they_block_other_pieces() -> None:
     variant = load_variant("copenhagen")
     words, numbers = drawer_for(variant).draw(1, 310, 21)
     boards, checker = engine_for(variant).boards(words)[[0, 20]], Checker(variant)
-    few = EFFORTS[:8], LARGE_EFFORTS[:9]
+    few = EFFORTS[:8], LARGE_EFFORTS[:16]
     strict, loose = (finder_for(variant).find(boards, efforts=efforts) for efforts in few)
     assert [found.status for found in strict] == ["unknown", "unknown"]
     for number, found in zip((numbers[0], numbers[20]), loose, strict=True):
