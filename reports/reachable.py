@@ -35,7 +35,7 @@ from tablut.variants import Variant, load_variant
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 _FAMILY = (
     *("brandubh-federation", "saami-tablut", "sea-battle-9", "copenhagen", "fetlar"),
-    *("tawlbwrdd", "tawlbwrdd-throneless", "sea-battle-11"),
+    *("tawlbwrdd", "tawlbwrdd-throneless", "sea-battle-11", "alea-evangelii"),
 )
 GAMES = (*_FULL, *_FAMILY)
 """The games whose estimates `docs/reachable.md` lists."""
