@@ -38,8 +38,14 @@ _KILLER = 1 << 23
 _POSTPONED = -(1 << 25)
 _HISTORY_LIMIT = 1 << 14
 """Bound on the absolute value of a history score. The closer a score is to the bound, the less it changes."""
-_REPLY_SIZE = 11
-"""Smallest board where moves also have history scores as replies to the opponent's last move."""
+_LARGE = 11
+"""Size from which boards count as large.
+
+On large boards, moves also have history scores as replies to the opponent's last move, and moves that concern the king
+have a bonus.
+"""
+_KING_BONUS = 150
+"""History score added to moves of the king, and to black moves into the king's row or column."""
 
 
 @inlined
@@ -177,11 +183,22 @@ def _reply_place(rules: Tables, state: SearchState, node: SearchNode, move: int)
 
 
 @inlined
+def _concerns_king(rules: Tables, node: SearchNode, move: int) -> bool:
+    """Return whether a move is made by the king, or by black into the king's row or column."""
+    if node.side == 0:
+        return start_of(rules, move) == node.king
+    target = target_of(rules, move)
+    return rules.rank[target] == rules.rank[node.king] or rules.file[target] == rules.file[node.king]
+
+
+@inlined
 def _history_of(rules: Tables, state: SearchState, node: SearchNode, move: int) -> int:
-    """Return the sum of a move's history scores."""
+    """Return the sum of a move's history scores, and of a bonus if it concerns the king."""
     score = I64(state.history[node.side * HISTORY + move])
-    if rules.size >= _REPLY_SIZE:
+    if rules.size >= _LARGE:
         score += I64(state.history[_reply_place(rules, state, node, move)])
+        if _concerns_king(rules, node, move):
+            score += _KING_BONUS
     return score
 
 
@@ -246,7 +263,7 @@ def _change_score(state: SearchState, at: int, change: int) -> None:
 def _change_history(rules: Tables, state: SearchState, node: SearchNode, move: int, change: int) -> None:
     """Change the history scores of a move."""
     _change_score(state, node.side * HISTORY + move, change)
-    if rules.size >= _REPLY_SIZE:
+    if rules.size >= _LARGE:
         _change_score(state, _reply_place(rules, state, node, move), change)
 
 
