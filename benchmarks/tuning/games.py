@@ -99,12 +99,14 @@ def play_game(
     """Play a game after an opening of random moves. Return the result for white and the quiet positions.
 
     ``opening`` is the number of random plies at the start, and ``stray`` is the probability of a random move later on.
-    Black has ``odds`` times as many nodes per move as white. Their geometric mean is ``nodes``.
+    Black has ``odds`` times as many nodes, or as much time, per move as white. The geometric mean of both is ``nodes``
+    or ``movetime``.
     """
     engine, rules = engine_for(variant), variant.rules
     board = engine.start()
     limits = [
-        SearchLimits(nodes=nodes and max(1, round(nodes * odds**power)), movetime=movetime) for power in (-0.5, 0.5)
+        SearchLimits(nodes=nodes and max(1, round(nodes * share)), movetime=movetime and movetime * share)
+        for share in (odds**-0.5, odds**0.5)
     ]
     past: list[int] = []
     since_capture = 0
@@ -151,10 +153,12 @@ def play_pairs(
     nodes: int | None,
     seed: int,
     movetime: float | None = None,
+    odds: float = 1.0,
 ) -> Iterator[tuple[float, float]]:
     """Play pairs of games with colours swapped, each pair from a random opening of 4, 6 or 8 plies.
 
-    Yield the first player's points in the two games of each pair.
+    Yield the first player's points in the two games of each pair. Black has ``odds`` times as many nodes or as much
+    time as white, so that both sides win games where white is the stronger side.
     """
     random = Random(seed)
     for number in range(pairs):
@@ -164,7 +168,9 @@ def play_pairs(
                 searcher.forget()
             order = searchers[::-1] if swapped else searchers
             opening = 4 + 2 * (number % 3)
-            result, _ = play_game(order, variant, Random(opening_seed), nodes=nodes, opening=opening, movetime=movetime)
+            result, _ = play_game(
+                order, variant, Random(opening_seed), nodes=nodes, opening=opening, movetime=movetime, odds=odds
+            )
             points.append(1 - result if swapped else result)
         yield points[0], points[1]
 

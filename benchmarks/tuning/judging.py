@@ -1,8 +1,9 @@
 """``python -m benchmarks.tuning.judging NEW [OLD] --variant NAME``: play the match that new patterns must win.
 
 The new patterns play against the old patterns, or against the evaluation without patterns. Both sides have the same
-number of nodes or the same time per move, and both use the shipped weights. A sequential probability ratio test ends
-the match as soon as one of the two given Elo differences is sufficiently more likely than the other.
+number of nodes or the same time per move, and both use the shipped weights. With ``--odds``, whoever plays black has
+more nodes or time than white. A sequential probability ratio test ends the match as soon as one of the two given Elo
+differences is sufficiently more likely than the other.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def judge(
     seed: int,
     test: Sprt,
     movetime: float | None = None,
+    odds: float = 1.0,
     watch: Callable[[Judgement], None] | None = None,
 ) -> Judgement:
     """Play a match between two sets of patterns until the test ends or all pairs are played."""
@@ -60,7 +62,7 @@ def judge(
     searchers = [Searcher(variant, hash_mib=8, weights=weights, patterns=patterns) for patterns in players]
     made: list[tuple[float, float]] = []
     stands = Judgement(Tally(), 0.0, "running")
-    for points in play_pairs(searchers, variant, pairs=pairs, nodes=nodes, seed=seed, movetime=movetime):
+    for points in play_pairs(searchers, variant, pairs=pairs, nodes=nodes, seed=seed, movetime=movetime, odds=odds):
         made.append(points)
         tally = Tally.of(list(chain.from_iterable(made)), made)
         stands = Judgement(tally, test.ratio(tally.pairs), test.state(tally.pairs))
@@ -83,6 +85,12 @@ def judge(
 @click.option("--pairs", type=click.IntRange(1, None), default=500, help="Maximum number of openings.")
 @click.option("--nodes", type=click.IntRange(1, None), default=10_000, help="Nodes per move.")
 @click.option("--movetime", type=float, help="Time per move in seconds, instead of nodes.")
+@click.option(
+    "--odds",
+    type=click.FloatRange(0, None, min_open=True),
+    default=1.0,
+    help="Nodes or time of black for each node or second of white. Their geometric mean is --nodes or --movetime.",
+)
 @click.option("--seed", type=int, default=1, help="Seed of the openings.")
 @click.option("--sprt", type=float, nargs=2, default=(0, 10), metavar="ELO0 ELO1", help="Elo differences to test.")
 def judging_command(
@@ -92,6 +100,7 @@ def judging_command(
     pairs: int,
     nodes: int,
     movetime: float | None,
+    odds: float,
     seed: int,
     sprt: tuple[float, float],
 ) -> None:
@@ -104,11 +113,13 @@ def judging_command(
         pairs=pairs,
         nodes=nodes if movetime is None else None,
         movetime=movetime,
+        odds=odds,
         seed=seed,
         test=test,
         watch=lambda stands: click.echo(stands, err=True),
     )
     each = f"{nodes} nodes" if movetime is None else f"{movetime} s"
+    each += f", odds {odds:g}" if odds != 1 else ""
     click.echo(f"{name}, {each}, seed {seed}: {found}")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.tuning.__main__ import TRAINING
-from benchmarks.tuning.games import MatchScore, gather, play_game
+from benchmarks.tuning.games import MatchScore, gather, play_game, play_pairs
 from benchmarks.tuning.judging import judge, judging_command
 from benchmarks.tuning.net import fit_net
 from benchmarks.tuning.patterns import fit_patterns, layout_of, make_patterns
@@ -16,8 +16,10 @@ from benchmarks.tuning.positions import Positions, calibration
 from benchmarks.tuning.regression import fit, term_values
 from benchmarks.tuning.storing import HAND_WEIGHTS, hand_weights, written_patterns
 from tablut.engine import engine_for
+from tablut.engine.layout import SIDE_AT, head
 from tablut.play.arena.statistics import Sprt
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
+from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import Searcher
 from tablut.play.search.weights import NO_NET, TERMS, load_patterns, load_weights, weights_family
 from tablut.position import diagram_cells
@@ -54,6 +56,22 @@ def test_games_are_repeatable_and_their_positions_quiet():
     sample = gather(variant, HAND_WEIGHTS, games=12, nodes=50, seed=2, share=1.0)
     assert len(sample.boards) == len(sample.results) > 0
     assert np.isfinite(term_values(variant, sample.boards)).all()
+
+
+@pytest.mark.parametrize("each", [{"nodes": 60}, {"nodes": None, "movetime": 0.06}])
+def test_whoever_plays_black_has_the_odds(each):
+    variant, limits = load_variant("brandubh-5-4v4"), set()
+
+    class Watched(Searcher):
+        def think(self, root, given, *further):
+            limits.add((self, int(head(root.array)[SIDE_AT]), given.nodes, given.movetime and round(given.movetime, 9)))
+            return super().think(root, SearchLimits(nodes=30), *further)
+
+    players = [Watched(variant, hash_mib=1) for _ in range(2)]
+    limits.clear()  # of the searches that warm the players up
+    assert len(list(play_pairs(players, variant, pairs=1, seed=1, odds=9, **each))) == 1
+    white, black = ((20, None), (180, None)) if each["nodes"] else ((None, 0.02), (None, 0.18))
+    assert limits == {(player, *given) for player in players for given in ((0, *white), (1, *black))}
 
 
 def test_the_stored_weights_say_where_they_come_from():
@@ -143,8 +161,8 @@ def test_a_match_of_patterns_says_who_is_better(tmp_path, capsys):
     even = judge([made, made], variant, pairs=5, nodes=100, seed=2, test=test)
     assert (even.tally.share, even.tally.pairs) == (0.5, (0, 0, 5, 0, 0))
     (tmp_path / "made").write_bytes(written_patterns(made))
-    judging_command.callback(tmp_path / "made", None, "brandubh", 2, 50, None, 1, (0, 10))
-    assert capsys.readouterr().out.startswith("brandubh, 50 nodes, seed 1: ")
+    judging_command.callback(tmp_path / "made", None, "brandubh", 2, 50, None, 4.0, 1, (0, 10))
+    assert capsys.readouterr().out.startswith("brandubh, 50 nodes, odds 4, seed 1: ")
 
 
 @pytest.mark.parametrize("name", ["ashton", "berkeley"])

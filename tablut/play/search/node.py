@@ -191,6 +191,7 @@ def arrive(rules: Tables, state: SearchState, ply: int, key: np.uint64, is_king:
     side = side_of(rules, state.board) ^ 1
     child = U64(key ^ key_change(rules, side, is_king, undo))
     state.keys[state.counters.before_root + ply + 1] = child
+    state.arrivals[ply + 1] = np.int32(target_of(rules, undo))
     state.reversible[ply + 1] = 0 if undo_captured(undo) != 0 else state.reversible[ply] + 1
     state.seen[seen_place(child)] += np.uint16(1)
     return child
@@ -450,6 +451,7 @@ def pass_turn(rules: Tables, state: SearchState, node: SearchNode) -> np.uint64:
     put_side(rules, state.board, node.side ^ 1)
     child = U64(node.key ^ rules.side_key[0])
     state.keys[state.counters.before_root + node.ply + 1] = child
+    state.arrivals[node.ply + 1] = 0
     state.reversible[node.ply + 1] = state.reversible[node.ply] + 1
     state.seen[seen_place(child)] += 1
     return child

@@ -38,6 +38,14 @@ _KILLER = 1 << 23
 _POSTPONED = -(1 << 25)
 _HISTORY_LIMIT = 1 << 14
 """Bound on the absolute value of a history score. The closer a score is to the bound, the less it changes."""
+_LARGE = 11
+"""Size from which boards count as large.
+
+On large boards, moves also have history scores as replies to the opponent's last move, and moves that concern the king
+have a bonus.
+"""
+_KING_BONUS = 150
+"""History score added to moves of the king, and to black moves into the king's row or column."""
 
 
 @inlined
@@ -168,6 +176,33 @@ def without_tried(
 
 
 @inlined
+def _reply_place(rules: Tables, state: SearchState, node: SearchNode, move: int) -> int:
+    """Return the index of a move's history score as a reply to the opponent's last move."""
+    last = I64(state.arrivals[node.ply])
+    return 2 * HISTORY + (node.side * rules.cells + last) * rules.cells + target_of(rules, move)
+
+
+@inlined
+def _concerns_king(rules: Tables, node: SearchNode, move: int) -> bool:
+    """Return whether a move is made by the king, or by black into the king's row or column."""
+    if node.side == 0:
+        return start_of(rules, move) == node.king
+    target = target_of(rules, move)
+    return rules.rank[target] == rules.rank[node.king] or rules.file[target] == rules.file[node.king]
+
+
+@inlined
+def _history_of(rules: Tables, state: SearchState, node: SearchNode, move: int) -> int:
+    """Return the sum of a move's history scores, and of a bonus if it concerns the king."""
+    score = I64(state.history[node.side * HISTORY + move])
+    if rules.size >= _LARGE:
+        score += I64(state.history[_reply_place(rules, state, node, move)])
+        if _concerns_king(rules, node, move):
+            score += _KING_BONUS
+    return score
+
+
+@inlined
 def rank_moves(
     rules: Tables,
     state: SearchState,
@@ -181,7 +216,7 @@ def rank_moves(
     first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     for index in range(count):
         move = I64(moves[index])
-        rank = I64(state.history[node.side * HISTORY + move])
+        rank = _history_of(rules, state, node, move)
         if move == node.remembered:
             rank = _REMEMBERED
         elif is_threatened(rules, threats, target_of(rules, move)):
@@ -198,7 +233,7 @@ def rank_by_history(rules: Tables, state: SearchState, node: SearchNode, count: 
     """Write the history score of each move as its rank, which orders the moves of one stage."""
     ranks = advance(state.ranks, I64(node.ply * 4 * rules.cells))
     for index in range(count):
-        ranks[index] = state.history[node.side * HISTORY + I64(moves[index])]
+        ranks[index] = np.int32(_history_of(rules, state, node, I64(moves[index])))
 
 
 @inlined
@@ -218,11 +253,18 @@ def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: 
 
 
 @inlined
-def _change_history(state: SearchState, side: int, move: int, change: int) -> None:
-    """Change the history score of a move, keeping its absolute value within `_HISTORY_LIMIT`."""
-    at = side * HISTORY + move
+def _change_score(state: SearchState, at: int, change: int) -> None:
+    """Change the history score at an index, keeping its absolute value within `_HISTORY_LIMIT`."""
     before = I64(state.history[at])
     state.history[at] = np.int32(before + change - before * abs(change) // _HISTORY_LIMIT)
+
+
+@inlined
+def _change_history(rules: Tables, state: SearchState, node: SearchNode, move: int, change: int) -> None:
+    """Change the history scores of a move."""
+    _change_score(state, node.side * HISTORY + move, change)
+    if rules.size >= _LARGE:
+        _change_score(state, _reply_place(rules, state, node, move), change)
 
 
 # -- stages that generate a node's moves, and pruning and reduction of late moves
@@ -318,21 +360,30 @@ def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, i
 
 
 @inlined
-def marks_moves(state: SearchState, node: SearchNode) -> bool:
+def _marks_moves(state: SearchState, node: SearchNode) -> bool:
     """Return whether a node's moves are marked, so that other threads postpone them."""
     return (state.counters.flags & SHARED) != 0 and node.depth >= _MARK_DEPTH
 
 
 @inlined
-def mark_of(node: SearchNode, move: int) -> np.uint64:
+def _mark_of(node: SearchNode, move: int) -> np.uint64:
     """Return the key of a move in a node. Its low bits are the move's place in the table of marks."""
     return U64(node.key ^ (U64(move) * U64(0x9E3779B97F4A7C15)))
 
 
 @inlined
-def set_mark(state: SearchState, mark: np.uint64, value: np.uint64) -> None:
-    """Write a value to the place of a mark: the mark itself before a move is searched, and 0 after that."""
-    write_word(advance(state.marks, I64(mark) & (MARKS - 1)), value)
+def set_mark(state: SearchState, node: SearchNode, move: int) -> None:
+    """Mark a move that is about to be searched, if the node's moves are marked."""
+    if _marks_moves(state, node):
+        mark = _mark_of(node, move)
+        write_word(advance(state.marks, I64(mark) & (MARKS - 1)), mark)
+
+
+@inlined
+def clear_mark(state: SearchState, node: SearchNode, move: int) -> None:
+    """Remove the mark of a move that has been searched."""
+    if _marks_moves(state, node):
+        write_word(advance(state.marks, I64(_mark_of(node, move)) & (MARKS - 1)), U64(0))
 
 
 @inlined
@@ -342,8 +393,10 @@ def postpones(rules: Tables, state: SearchState, node: SearchNode, stage: int, i
     Only moves of the last stage are postponed, and each of them only once. A postponed move is searched after all
     others. By then, its value is usually in the transposition table.
     """
+    if not _marks_moves(state, node):
+        return False
     ranks = advance(state.ranks, I64(node.ply * 4 * rules.cells))
-    mark = mark_of(node, move)
+    mark = _mark_of(node, move)
     busy = stage == DONE and read_word(advance(state.marks, I64(mark) & (MARKS - 1))) == mark
     if not busy or ranks[index] == _POSTPONED:
         return False
@@ -380,7 +433,9 @@ def is_hopeless(node: SearchNode, king: bool, quiet: bool, searched: int, best: 
 
 
 @inlined
-def reduction(state: SearchState, node: SearchNode, move: int, king: bool, quiet: bool, searched: int) -> int:
+def reduction(
+    rules: Tables, state: SearchState, node: SearchNode, move: int, king: bool, quiet: bool, searched: int
+) -> int:
     """Return how many plies the first search of a move is reduced by (late move reduction)."""
     late = I64(0)
     if node.selective and quiet and not node.endangered and node.depth >= 3 and searched >= 3:
@@ -388,7 +443,7 @@ def reduction(state: SearchState, node: SearchNode, move: int, king: bool, quiet
         if node.principal or king:
             late = max(late - 1, 0)
         # Division rounds down, so any negative history score adds at least one ply to the reduction.
-        late -= I64(state.history[node.side * HISTORY + move]) // _HISTORY_PLY
+        late -= _history_of(rules, state, node, move) // _HISTORY_PLY
         late = min(max(late, 0), node.depth - 1)
     return late
 
@@ -407,8 +462,8 @@ def reward(rules: Tables, state: SearchState, node: SearchNode, stage: int, trie
     if I64(killers[0]) != move:
         killers[1] = killers[0]
         killers[0] = np.int32(move)
-    _change_history(state, node.side, move, change)
+    _change_history(rules, state, node, move, change)
     if stage == DONE:
         moves = moves_at(rules, state, node.ply)
         for index in range(tried):
-            _change_history(state, node.side, I64(moves[index]), -change)
+            _change_history(rules, state, node, I64(moves[index]), -change)

@@ -89,7 +89,7 @@ SEEN: Final = 1 << 12
 MARKS: Final = 1 << 12
 """Number of entries in the table of the moves that are being searched."""
 HISTORY: Final = 1 << 14
-"""Number of entries in one side's history, one for each move."""
+"""Number of history scores of one side's moves."""
 
 
 class SearchState(NamedTuple):
@@ -107,10 +107,13 @@ class SearchState(NamedTuple):
         Masks of the places where a move may capture, by ply.
     killers : ndarray of int32, shape (2P,)
         Killer moves: for each ply, two moves that refuted a sibling node.
-    history : ndarray of int32, shape (2 * HISTORY,)
-        History scores by side and move. They are positive for moves that often refuted the opponent's play.
+    history : ndarray of int32, shape (2 * HISTORY + 2 * C * C,)
+        History scores by side and move, followed by those by side, target cell of the opponent's last move and target
+        cell of the reply. They are positive for moves that often refuted the opponent's play.
     keys : ndarray of uint64
         Zobrist keys of the positions before the root that may recur, followed by the keys of the path.
+    arrivals : ndarray of int32, shape (P + 1,)
+        Target cell of the move that led to each ply, or 0 after a null move and at the root.
     reversible : ndarray of int64, shape (P + 1,)
         Number of plies since the last capture, by ply.
     stands : ndarray of int64, shape (P + 2,)
@@ -126,7 +129,7 @@ class SearchState(NamedTuple):
     table : ndarray of uint64
         Transposition table (`tablut.play.search.transposition`).
     marks : ndarray of uint64, shape (MARKS,)
-        Keys of the moves that are being searched, if several threads share the table (`ordering.mark_of`).
+        Keys of the moves that are being searched, if several threads share the table (`ordering.set_mark`).
     counters : SearchCounters
         Limits, settings and results.
     time : ndarray of int64, shape (2,)
@@ -145,6 +148,7 @@ class SearchState(NamedTuple):
     killers: NDArray[np.int32]
     history: NDArray[np.int32]
     keys: NDArray[np.uint64]
+    arrivals: NDArray[np.int32]
     reversible: NDArray[np.int64]
     stands: NDArray[np.int64]
     seen: NDArray[np.uint16]
@@ -172,8 +176,9 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
         ranks=own_lines(MAX_PLY * 4 * cells, np.int32),
         threats=own_lines(MAX_PLY * 4 * size, np.uint32),
         killers=own_lines(2 * MAX_PLY, np.int32),
-        history=own_lines(2 * HISTORY, np.int32),
+        history=own_lines(2 * HISTORY + 2 * cells * cells, np.int32),
         keys=own_lines(MAX_PLY + 1, np.uint64),
+        arrivals=own_lines(MAX_PLY + 1, np.int32),
         reversible=own_lines(MAX_PLY + 1, np.int64),
         stands=own_lines(MAX_PLY + 2, np.int64),
         seen=own_lines(SEEN, np.uint16),

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.attacks import king_slides
-from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, trailing_zeros
+from tablut.engine.jit import I64, advance, called, inlined, kernel, trailing_zeros
 from tablut.engine.kernels import make, position_key, unmake
 from tablut.engine.layout import (
     BoardArray,
@@ -63,13 +63,12 @@ from tablut.play.search.node import (
 from tablut.play.search.ordering import (
     DONE,
     capturing_moves,
+    clear_mark,
     first_stage,
     is_hopeless,
     is_kings,
     is_quiet,
-    mark_of,
     mark_targets,
-    marks_moves,
     next_move,
     next_moves,
     postpones,
@@ -184,14 +183,12 @@ def _negamax(
             else:
                 value = -_quiesce(rules, state, -beta, 1 - beta, ply + 1, child, I64(0))
             take_turn_back(rules, state, node, child)
-            if state.counters.stopped != 0:
-                return I64(0)
-            if value >= beta:
-                # A win after a null move proves nothing.
+            if value >= beta or state.counters.stopped != 0:
+                # A win after a null move proves nothing. If the search has been stopped, the caller ignores the value.
                 return min(value, I64(PROVEN - 1))
     # Step 4. Search the moves, stage by stage.
     best, best_move, legal, searched = I64(-INFINITE), I64(0), I64(0), I64(0)
-    stage, index, count, marking = first_stage(node), I64(0), I64(0), marks_moves(state, node)
+    stage, index, count = first_stage(node), I64(0), I64(0)
     while True:
         if index == count:
             if stage == DONE:
@@ -201,7 +198,7 @@ def _negamax(
             index = I64(0)
             continue
         move = next_move(rules, state, node, stage, index, count)
-        if marking and searched > 0 and postpones(rules, state, node, stage, index, move):
+        if searched > 0 and postpones(rules, state, node, stage, index, move):
             continue
         index += 1
         king, looks_quiet = is_kings(rules, node, move), is_quiet(rules, state, node, stage, move)
@@ -213,12 +210,10 @@ def _negamax(
             value = value_of_end(state, outcome, node.side, ply)
         else:
             child = arrive(rules, state, ply, key, king, undo)
-            late = reduction(state, node, move, king, looks_quiet, searched)
+            late = reduction(rules, state, node, move, king, looks_quiet, searched)
             attempt = I64(_FULL if searched == 0 else (_REDUCED if late > 0 else _NARROW))
-            most = most_after(state, ply, child)
-            value = most
-            if marking:
-                set_mark(state, mark_of(node, move), mark_of(node, move))
+            value = most = most_after(state, ply, child)
+            set_mark(state, node, move)
             while most > alpha:
                 left = depth - 1 - late if attempt == _REDUCED else depth - 1
                 low = -beta if attempt == _FULL else -alpha - 1
@@ -230,8 +225,7 @@ def _negamax(
                 if attempt == _FULL or refuted or state.counters.stopped != 0:
                     break
                 attempt += 1
-            if marking:
-                set_mark(state, mark_of(node, move), U64(0))
+            clear_mark(state, node, move)
             value = min(value, most)
             leave(state, child)
         unmake(rules, state.board, undo)
