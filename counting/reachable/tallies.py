@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from counting.census.words import Words
 from counting.exclusions.counts import published_exclusions
-from counting.exclusions.sets import parse_set
+from counting.exclusions.sets import LockedSet, parse_set
 from counting.reachable.checker import LEMMAS
 from counting.reachable.drawing import (
     BATCH,
@@ -32,7 +32,7 @@ from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.engine.cells import is_empty, join, set_at, without
 from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer
-from tablut.engine.layout import board_items
+from tablut.engine.layout import KING_AT, board_items, head
 from tablut.engine.records import flat
 from tablut.indexing import PlacementIndex
 from tablut.position import NARROW
@@ -69,7 +69,7 @@ def surviving(variant: Variant) -> int:
 
 
 @lru_cache(maxsize=16)
-def family_tables(variant: Variant) -> FamilyTables:
+def locked_family(variant: Variant) -> tuple[LockedSet, ...]:
     """Return the family of locked sets whose placements `surviving` leaves out."""
     record = published_exclusions(variant.digest)
     sets = [] if record is None else [parse_set(text, variant.size) for text in record.locked]
@@ -80,6 +80,13 @@ def family_tables(variant: Variant) -> FamilyTables:
             for castle in variant.regions.castles
             for pattern in king_patterns(variant, castle)
         ]
+    return tuple(sets)
+
+
+@lru_cache(maxsize=16)
+def family_tables(variant: Variant) -> FamilyTables:
+    """Return the tables of a variant's family of locked sets."""
+    sets = locked_family(variant)
     cells = np.zeros((len(sets), 4), dtype=np.uint64)
     kings = np.full(len(sets), -1, dtype=np.int64)
     for row, pieces_of in enumerate(sets):
@@ -174,11 +181,30 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[st
 
 
 def _count_on_boards(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
-    """Return the result of `count_lemmas` for a wide board. No exclusions are published for such boards."""
+    """Return the result of `count_lemmas` for a wide board."""
     engine, lemmas, codes = engine_for(variant), lemmas_for(variant), np.empty(count, dtype=np.uint8)
+    outside = 0
     for done in range(0, count, _BOARDS):
         words, _ = drawer_for(variant).draw(seed, first + done, min(_BOARDS, count - done))
-        codes[done : done + _BOARDS] = lemmas.of_boards(engine.boards(words))
+        boards = engine.boards(words)
+        some = codes[done : done + _BOARDS] = lemmas.of_boards(boards)
+        outside += _with_counted_sets(variant, boards[some == LOCKED])
     mixed = (np.arange(first, first + count, dtype=np.uint64) * np.uint64(8) + codes) * np.uint64(_MIXER)
     checksum = int((mixed ^ mixed >> np.uint64(29)).sum())
-    return {"lemmas": np.bincount(codes, minlength=_OUTSIDE).tolist(), "outside": 0, "checksum": checksum}
+    return {"lemmas": np.bincount(codes, minlength=_OUTSIDE).tolist(), "outside": outside, "checksum": checksum}
+
+
+def _with_counted_sets(variant: Variant, boards: NDArray[np.uint64]) -> int:
+    """Return how many wide boards contain a set of the family."""
+    size = variant.size
+    files, kings = np.arange(size, dtype=np.uint64), head(boards)[:, KING_AT].astype(np.int64)
+    pieces = np.full((len(boards), size, size), b".")
+    for letter, shift in ((b"b", 0), (b"w", 32)):
+        pieces[boards[:, :size, None] >> (files + np.uint64(shift)) & np.uint64(1) != 0] = letter
+    placements = pieces.reshape(len(boards), size * size)
+    placements[np.arange(len(boards)), kings] = b"K"
+    found = np.zeros(len(boards), dtype=bool)
+    for locked in locked_family(variant):
+        cells, letters = zip(*sorted(locked), strict=True)
+        found |= (placements[:, cells] == np.array([letter.encode() for letter in letters])).all(axis=1)
+    return int(found.sum())

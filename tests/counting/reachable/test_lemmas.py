@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from counting.reachable.checker import LEMMAS, PlainReach
 from counting.reachable.drawing import drawer_for
-from counting.reachable.lemmas import LemmaTables, board_lemma, lemmas_for
-from counting.reachable.tallies import count_lemmas
+from counting.reachable.lemmas import LOCKED, LemmaTables, board_lemma, lemmas_for
+from counting.reachable.tallies import count_lemmas, locked_family
 from docs.building.pictures import EXCLUDED, Excluded
 from tablut.engine import engine_for
 from tablut.engine.jit import advance, keep, kernel, pointer
@@ -126,6 +126,21 @@ def assert_sets_agree(variant: Variant, seed: int, count: int) -> None:
     found = count_lemmas(variant, seed, 7, count)
     assert found["lemmas"] == np.bincount(codes, minlength=len(LEMMAS) + 1).tolist()
     assert found["checksum"] == checksum % 2**64
+
+
+@pytest.mark.parametrize("name", ["ashton", "copenhagen", "alea-evangelii"])
+def test_samples_that_contain_a_counted_set_are_counted(name: str) -> None:
+    variant, count = load_variant(name), 1500
+    engine, (words, _) = engine_for(variant), drawer_for(variant).draw(5, 30, count)
+    boards = engine.boards(words)
+    locked = boards[lemmas_for(variant).of_boards(boards) == LOCKED]
+    placements = [cells for cells, _ in map(engine.cells, locked)]
+    held = sum(
+        any(all(cells[cell] == piece for cell, piece in pieces) for pieces in locked_family(variant))
+        for cells in placements
+    )
+    assert count_lemmas(variant, 5, 30, count)["outside"] == held
+    assert 0 < held < len(placements)
 
 
 @relaxed
