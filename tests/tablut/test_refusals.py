@@ -55,7 +55,6 @@ serve --port 0 --games {{text}}
 match random random {FAST} --parquet {{text}}/x.parquet
 tournament random {FAST}
 tablebase build -v copenhagen --men 9 --store {{none}}
-reachable estimate -v alea-evangelii --samples 1
 bestmove --depth 999
 bestmove «--hash» 99999999
 bestmove --player «heuristic» --threads 2
