@@ -105,18 +105,11 @@ def _origins_of(variant: Variant, at: NDArray[np.uint32], cell: int, taken: list
         (rank, file, range(rank * size, rank * size + size)),
         (size + file, rank, range(file, size * size, size)),
     ):
-        if size > NARROW:  # these masks are for an empty line
-            began = int(origins[int(at[line]) + place])
-            below, above = cells[:place][::-1], cells[place + 1 :]
-            free = {
-                *takewhile(lambda other: not taken[other], below),
-                *takewhile(lambda other: not taken[other], above),
-            }
-            sources += [other for number, other in enumerate(cells) if began >> number & 1 and other in free]
-        else:
-            occupied = sum(taken[other] << number for number, other in enumerate(cells))
-            began = int(origins[int(at[line]) + (place << size) + occupied])
-            sources += [other for number, other in enumerate(cells) if began >> number & 1]
+        # The mask for an empty line. On wide boards, there is no other.
+        began = int(origins[int(at[line]) + (place if size > NARROW else place << size)])
+        for way in (range(place - 1, -1, -1), range(place + 1, size)):
+            free = takewhile(lambda number: not taken[cells[number]], way)  # noqa: B023
+            sources += [cells[number] for number in free if began >> number & 1]
     return sources
 
 

@@ -32,7 +32,7 @@ from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.engine.cells import is_empty, join, set_at, without
 from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer
-from tablut.engine.layout import KING_AT, board_items, head
+from tablut.engine.layout import board_items
 from tablut.engine.records import flat
 from tablut.indexing import PlacementIndex
 from tablut.position import NARROW
@@ -114,7 +114,7 @@ _OUTSIDE: Final = len(LEMMAS) + 1
 _MIXER: Final = 0x9E3779B97F4A7C15
 """Factor that spreads a sample's number and result over the bits of the checksum."""
 _BOARDS: Final = 4096
-"""Number of wide boards that are drawn at a time."""
+"""Number of samples that are drawn at a time on a wide board."""
 
 
 @inlined
@@ -183,28 +183,13 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[st
 def _count_on_boards(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
     """Return the result of `count_lemmas` for a wide board."""
     engine, lemmas, codes = engine_for(variant), lemmas_for(variant), np.empty(count, dtype=np.uint8)
-    outside = 0
+    family, outside = locked_family(variant), 0
     for done in range(0, count, _BOARDS):
         words, _ = drawer_for(variant).draw(seed, first + done, min(_BOARDS, count - done))
         boards = engine.boards(words)
         some = codes[done : done + _BOARDS] = lemmas.of_boards(boards)
-        outside += _with_counted_sets(variant, boards[some == LOCKED])
+        for cells, _ in map(engine.cells, boards[some == LOCKED]):
+            outside += any(all(cells[cell] == piece for cell, piece in locked) for locked in family)
     mixed = (np.arange(first, first + count, dtype=np.uint64) * np.uint64(8) + codes) * np.uint64(_MIXER)
     checksum = int((mixed ^ mixed >> np.uint64(29)).sum())
     return {"lemmas": np.bincount(codes, minlength=_OUTSIDE).tolist(), "outside": outside, "checksum": checksum}
-
-
-def _with_counted_sets(variant: Variant, boards: NDArray[np.uint64]) -> int:
-    """Return how many wide boards contain a set of the family."""
-    size = variant.size
-    files, kings = np.arange(size, dtype=np.uint64), head(boards)[:, KING_AT].astype(np.int64)
-    pieces = np.full((len(boards), size, size), b".")
-    for letter, shift in ((b"b", 0), (b"w", 32)):
-        pieces[boards[:, :size, None] >> (files + np.uint64(shift)) & np.uint64(1) != 0] = letter
-    placements = pieces.reshape(len(boards), size * size)
-    placements[np.arange(len(boards)), kings] = b"K"
-    found = np.zeros(len(boards), dtype=bool)
-    for locked in locked_family(variant):
-        cells, letters = zip(*sorted(locked), strict=True)
-        found |= (placements[:, cells] == np.array([letter.encode() for letter in letters])).all(axis=1)
-    return int(found.sum())

@@ -184,7 +184,7 @@ def _reply_place(rules: Tables, state: SearchState, node: SearchNode, move: int)
 
 @inlined
 def _concerns_king(rules: Tables, node: SearchNode, move: int) -> bool:
-    """Return whether a move is made by the king, or by black into the king's row or column."""
+    """Return whether the king makes a move, or a black piece moves into the king's row or column."""
     if node.side == 0:
         return start_of(rules, move) == node.king
     target = target_of(rules, move)
@@ -373,7 +373,7 @@ def _mark_of(node: SearchNode, move: int) -> np.uint64:
 
 @inlined
 def set_mark(state: SearchState, node: SearchNode, move: int) -> None:
-    """Mark a move that is about to be searched, if the node's moves are marked."""
+    """Mark a move that is about to be searched, if this node marks its moves for other threads."""
     if _marks_moves(state, node):
         mark = _mark_of(node, move)
         write_word(advance(state.marks, I64(mark) & (MARKS - 1)), mark)

@@ -89,7 +89,7 @@ SEEN: Final = 1 << 12
 MARKS: Final = 1 << 12
 """Number of entries in the table of the moves that are being searched."""
 HISTORY: Final = 1 << 14
-"""Number of history scores of one side's moves."""
+"""Number of history scores that each side has, one for each move code."""
 
 
 class SearchState(NamedTuple):
