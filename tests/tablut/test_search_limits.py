@@ -289,13 +289,13 @@ def test_half_of_one_entry_and_half_of_another_are_never_believed(key, others):
             assert get(table, other)[0] == 0
 
 
-def test_threads_share_two_tables_and_nothing_else_that_they_write():
+def test_threads_share_three_tables_and_nothing_else_that_they_write():
     """Above all not the working memory of tablebases."""
     ashton = load_variant("ashton")
     searcher = Searcher(ashton, hash_mib=1, prober=find_prober(ashton, None), threads=3)
     workers = [searcher._first, *searcher._crew._workers]
     assert len(workers) == 3
-    shared = ("table", "marks")
+    shared = ("table", "marks", "history")
     read_only = ("evaluation", "reductions")
     written = [
         [getattr(worker.state, name) for name in worker.state._fields if name not in shared + read_only]

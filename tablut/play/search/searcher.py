@@ -166,9 +166,9 @@ class Searcher(Stoppable):
         return self._first.state
 
     def _helper(self) -> Worker:
-        """Return a worker that shares the first worker's transposition table and marks."""
+        """Return a worker that shares the first worker's transposition table, marks and history scores."""
         worker = self._worker_with(self._state.table)
-        worker.state = worker.state._replace(marks=self._state.marks)
+        worker.state = worker.state._replace(marks=self._state.marks, history=self._state.history)
         return worker
 
     def _warm_up(self) -> None:
@@ -185,7 +185,7 @@ class Searcher(Stoppable):
     @alone
     def forget(self) -> None:
         """Clear the transposition table and the history scores of moves."""
-        self._crew.forget()
+        self._crew.wait()
         self._state.table[:] = 0
         self._state.history[:] = 0
         self._generation = 0
@@ -549,6 +549,7 @@ class Searcher(Stoppable):
     def _begin(self, conditions: Conditions, worker: Worker, root: Root) -> None:
         """Set up a search, including the deadline, for a worker that runs in the searching thread."""
         worker.prepare(root, conditions, UNLIMITED)
+        worker.state.history[:] //= 8
         if self._ends is not None:
             counters = worker.state.counters
             counters.next_reading = FIRST_LOOK

@@ -1,7 +1,7 @@
 """Working memory of a search: the board, the path that led to it, and statistics about moves.
 
-A `SearchState` belongs to one thread at a time. Only its transposition table and marks may be shared. Python allocates
-the arrays and reads the results from them, and kernels access them through pointers.
+A `SearchState` belongs to one thread at a time. Only its transposition table, marks and history scores may be shared.
+Python allocates the arrays and reads the results from them, and kernels access them through pointers.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ class SearchState(NamedTuple):
         Killer moves: for each ply, two moves that refuted a sibling node.
     history : ndarray of int32, shape (2 * HISTORY + 2 * C * C,)
         History scores by side and move, followed by those by side, target cell of the opponent's last move and target
-        cell of the reply. They are positive for moves that often refuted the opponent's play.
+        cell of the reply. They are positive for moves that often refuted the opponent's play. If several threads
+        share the scores and change one at the same time, a change can get lost.
     keys : ndarray of uint64
         Zobrist keys of the positions before the root that may recur, followed by the keys of the path.
     arrivals : ndarray of int32, shape (P + 1,)

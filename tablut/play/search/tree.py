@@ -285,7 +285,7 @@ def threatening_moves(rules: Tables, evaluation: EvaluationTables, board: BoardA
 # -- one thread's search ---------------------------------------------------------------------
 
 
-# The workers of a search share only the transposition table and the marks.
+# The workers of a search share only the transposition table, the marks and the history scores.
 
 
 UNLIMITED: Final = 1 << 62
@@ -340,7 +340,7 @@ class Worker:
         self.state = new_state(size, table, evaluation)
 
     def prepare(self, root: Root, conditions: Conditions, nodes: int) -> None:
-        """Set up a search without a time limit. The stop flag is left unchanged."""
+        """Set up a search without a time limit. The stop flag and the history scores are left unchanged."""
         state = self.state
         if len(state.keys) < len(root.past) + MAX_PLY + 1:
             self.state = state = state._replace(keys=np.zeros(2 * len(root.past) + MAX_PLY + 1, dtype=np.uint64))
@@ -353,7 +353,6 @@ class Worker:
             state.seen[key & (SEEN - 1)] += 1
         state.root_moves[: len(root.moves)] = root.moves
         state.killers[:] = 0
-        state.history[:] //= 8
         counters = state.counters
         for name in SearchCounters.__annotations__:
             setattr(counters, name, 0)

@@ -150,7 +150,8 @@ class Line:
 # Each helper runs a separate search of the same root. The first thread benefits from the helpers' results through the
 # transposition table. The threads divide the work by the marks: a thread postpones a move that another thread is
 # searching (T. Kerrigan's simplified form of ABDADA; J.-C. Weill, The ABDADA distributed minimax-search algorithm, ICCA
-# Journal 19 (1996) 3-16). The helpers start at different depths and with different root moves. There is no other
+# Journal 19 (1996) 3-16). They also share one history, so that all threads try moves in the same order and find each
+# other's positions. The helpers start at different depths and with different root moves. There is no other
 # synchronisation ("lazy SMP").
 
 
@@ -196,12 +197,6 @@ class Crew:
         for thread in self._threads:
             thread.join()
         self._threads.clear()
-
-    def forget(self) -> None:
-        """Clear the history scores of the helpers."""
-        self.wait()
-        for worker in self._workers:
-            worker.state.history[:] = 0
 
     def count(self, name: str) -> int:
         """Return the sum of a counter over all helpers in the last search."""
