@@ -78,11 +78,15 @@ def play_command(store: str, only: str, nodes: tuple[int, ...], games: int, thre
 @app.command("gather")
 @option("--store", required=True, metavar="DIR", help="Folder of the game records.")
 @option("--only", default="*", metavar="PATTERN", help=_KINDS)
+@option("--add", is_flag=True, help="Keep the cells that the output folder already contains and the store does not.")
 @file_option("--out", metavar="DIR", help="Output folder; by default, the data folder of the study.")
-def gather_command(store: str, only: str, out: Path | None) -> Reply:
-    """Summarise all games in a store, even if some are missing. Every record is replayed first."""
+def gather_command(store: str, only: str, add: bool, out: Path | None) -> Reply:
+    """Summarise all games in a store, even if some are missing. Every record is replayed first.
+
+    With --add, games of another engine that are replaced stay in the data, for the page to compare.
+    """
     from reports.bench import fingerprint
-    from reports.studies.balance.gathering import Atlas, Played, csv_text, row_of, short
+    from reports.studies.balance.gathering import Atlas, Played, added, csv_text, read_data, row_of, short
     from reports.studies.balance.page import DATA
     from tablut.play.arena import play_match
     from tablut.provenance import Provenance
@@ -103,8 +107,10 @@ def gather_command(store: str, only: str, out: Path | None) -> Reply:
         raise InputError("does not contain two games of any cell", subject=f"--store {store}")
     left_out = {game: reasons for game in CHANGED if (reasons := changed_cells(game)[1])}
     source = Provenance.model_validate(origin(typed(), {}, SEED, sum(row.seconds for row in rows), commit=commit()))
-    atlas = Atlas(provenance=source, signature=fingerprint(), played=played, left_out=left_out)
+    atlas = Atlas(provenance=source, signature=fingerprint(), played=played, replaced={}, left_out=left_out)
     folder = out or DATA
+    if add:
+        rows, atlas = added(rows, atlas, read_data(folder))
     write_text(folder / "atlas.csv", csv_text(rows))
     write_text(folder / "atlas.json", json.dumps(atlas.model_dump(mode="json"), indent=1) + "\n")
     result = _Played(games={f"{row.cell}@{row.nodes}": row.games for row in rows})

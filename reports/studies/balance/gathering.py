@@ -24,18 +24,19 @@ from pydantic import Field
 from scipy import stats
 
 from reports.rendering import check_numbers
-from reports.studies.balance.cells import OPENINGS, shipped_cell
+from reports.studies.balance.cells import OPENINGS, all_cells, shipped_cell
+from tablut import __version__
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.play.arena import measure
 from tablut.play.arena.statistics import wilson
 from tablut.position import Move
-from tablut.provenance import Provenance
+from tablut.provenance import Provenance, commit
 from tablut.results import Result
 from tablut.work.files import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from reports.studies.balance.cells import Cell
@@ -107,9 +108,10 @@ class Row(Result):
 
 
 class Played(Result):
-    """A cell's games at one strength: digest of the plan, results (w, b, d), and first moves up to symmetry."""
+    """A cell's games at one strength: digest of the plan, engine, results (w, b, d), and first moves up to symmetry."""
 
     digest: str
+    engine: str
     results: Annotated[str, Field(pattern=r"^[wbd]+$")]
     first: str
 
@@ -120,11 +122,15 @@ class Played(Result):
 
 
 class Atlas(Result):
-    """The atlas's games in short form, their provenance, and the signature that `tablut bench` prints."""
+    """The atlas's games in short form, their provenance, and the signature that `tablut bench` prints.
+
+    ``replaced`` contains games of an earlier engine that have been played again.
+    """
 
     provenance: Provenance
     signature: str
     played: dict[str, dict[int, Played]]
+    replaced: dict[str, dict[int, Played]]
     left_out: dict[str, dict[str, str]]
 
 
@@ -134,10 +140,37 @@ def share(won: int, games: int) -> tuple[float, float, float]:
     return round(won / games if games else 0.5, 4), round(low, 4), round(high, 4)
 
 
+def this_engine() -> str:
+    """Return the version and the commit of the running engine."""
+    known = commit() or "unknown"
+    changes = " with uncommitted changes" if known.endswith("+") else ""
+    return f"version {__version__}, commit {known[:9]}{changes}"
+
+
+def added(
+    rows: Iterable[Row], atlas: Atlas, before: tuple[Mapping[tuple[str, int], Row], Atlas]
+) -> tuple[list[Row], Atlas]:
+    """Return data with the given cells added. Games of another engine that they replace are kept in ``replaced``."""
+    known, earlier = before
+    played = {name: dict(found) for name, found in earlier.played.items()}
+    replaced = {name: dict(found) for name, found in earlier.replaced.items()}
+    for name, found in atlas.played.items():
+        for nodes, new in found.items():
+            old = played.setdefault(name, {}).get(nodes)
+            if old is not None and old.engine != new.engine:
+                replaced.setdefault(name, {})[nodes] = old
+            played[name][nodes] = new
+    order = [cell.name for cell in all_cells()]
+    merged = {**known, **{(row.cell, row.nodes): row for row in rows}}
+    ordered = sorted(merged.values(), key=lambda row: (order.index(row.cell), row.nodes))
+    return ordered, atlas.model_copy(update={"played": played, "replaced": replaced})
+
+
 def short(report: MatchReport, digest: str, variant: Variant) -> Played:
     """Return a summary of the games in a report."""
     return Played(
         digest=digest,
+        engine=this_engine(),
         results="".join(_LETTERS[one.game.winner] for one in report.played),
         first=" ".join(first_move(variant, one.game.moves[0]) for one in report.played),
     )

@@ -11,7 +11,7 @@ from scipy import stats
 
 from reports.rendering import STUDIES, Artefact, axes_of, figure, page
 from reports.studies.balance.cells import CHANGED, HASH, MOST_PLIES, SHIPPED, STRENGTHS, all_cells
-from reports.studies.balance.gathering import adjusted, compared, difference, read_data
+from reports.studies.balance.gathering import adjusted, compared, difference, read_data, share
 from tablut.results import Result
 
 if TYPE_CHECKING:
@@ -186,7 +186,8 @@ def artefacts() -> list[Artefact]:
             most_plies=MOST_PLIES,
             rules={cell.name: cell.variant.rules.repetition.result for cell in cells},
             shipped_rules=[cell.variant.rules.repetition.result for cell in cells if not cell.change],
-            engine=_engine(atlas),
+            engines=_engines(atlas),
+            again=again(rows, atlas),
             strengths=strengths(rows, atlas),
             changes=changes(rows, atlas),
             people=people(rows),
@@ -207,17 +208,44 @@ def artefacts() -> list[Artefact]:
         figure(
             "figures/balance.svg",
             _draw,
-            {"lines": lines, "engine": _engine(atlas)},
+            {"lines": lines, "engines": list(_engines(atlas))},
             "Share of white's wins among the decided games of each rule set",
         ),
     ]
 
 
-def _engine(atlas: Atlas) -> str:
-    """Return the version and the commit of the engine that played the games."""
-    commit = atlas.provenance.commit or "unknown"
-    changes = " with uncommitted changes" if commit.endswith("+") else ""
-    return f"version {atlas.provenance.version}, commit {commit[:9]}{changes}"
+def _engines(atlas: Atlas) -> dict[str, list[tuple[str, int]]]:
+    """Return the cells that each engine played, beginning with the engine of most cells."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for name, played in atlas.played.items():
+        for nodes, one in played.items():
+            found.setdefault(one.engine, []).append((name, nodes))
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def again(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]]:
+    """Return the cells that an earlier engine had played, each compared game by game with the games of that engine."""
+    found: list[dict[str, Any]] = []
+    for name, nodes in rows:
+        if (old := atlas.replaced.get(name, {}).get(nodes)) is not None:
+            pair = old.results, atlas.played[name][nodes].results
+            better, worse, p = compared(*pair)
+            counts = [old.results.count(letter) for letter in "wbd"]
+            found.append(
+                {
+                    "row": rows[name, nodes],
+                    "old": counts,
+                    "share": share(counts[0], sum(counts[:2])),
+                    "engine": old.engine,
+                    "better": better,
+                    "worse": worse,
+                    "p": p,
+                    "shift": difference(*pair),
+                }
+            )
+    for one, sure in zip(found, adjusted([one["p"] for one in found]), strict=True):
+        one["adjusted"] = sure
+    return found
 
 
 def _draw(data: dict[str, Any]) -> Figure:
@@ -254,7 +282,9 @@ def _draw(data: dict[str, Any]) -> Figure:
     axes.text(0, far, "← black wins more", transform=top, fontsize=9, fontweight="bold")
     axes.text(1, far, "white wins more →", transform=top, fontsize=9, fontweight="bold", ha="right")
     axes.text(1.015, far, "draws, %", transform=top, fontsize=7, color="#444444")
-    axes.text(0.5, far, f"engine: {data['engine']}", transform=top, fontsize=6, color="#444444", ha="center")
+    axes.text(
+        0.5, far, f"engine: {'; '.join(data['engines'])}", transform=top, fontsize=6, color="#444444", ha="center"
+    )
     for name, colour in _COLOURS.items():
         people = name == _HUMAN
         axes.plot([], [], "D" if people else "o-", color=colour, fillstyle="none" if people else "full", label=name)

@@ -22,7 +22,9 @@ from reports.studies.balance.cells import (
 )
 from reports.studies.balance.gathering import (
     Played,
+    added,
     compared,
+    csv_text,
     difference,
     first_move,
     first_move_matters,
@@ -31,6 +33,7 @@ from reports.studies.balance.gathering import (
     share,
     short,
 )
+from reports.studies.balance.page import again
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.play.arena import contestant, play_match
@@ -138,7 +141,9 @@ def test_tests_against_their_twins() -> None:
         for won in combinations(range(7), 3)
     ]
     exact = np.mean([spread >= 3 - 1e-9 for spread in spreads])
-    assert first_move_matters(Played(digest="", results=results, first=first)) == pytest.approx(exact, abs=0.01)
+    assert first_move_matters(Played(digest="", engine="", results=results, first=first)) == pytest.approx(
+        exact, abs=0.01
+    )
 
 
 def test_the_page_is_that_of_the_data_and_damage_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,8 +159,32 @@ def test_the_page_is_that_of_the_data_and_damage_is_refused(tmp_path: Path, caps
         read_data(tmp_path)
 
 
+def test_added_cells_replace_their_own_and_keep_what_another_engine_played(tmp_path: Path) -> None:
+    rows, atlas = read_data(DATA)
+    key = "brandubh", 5_000
+    old, other = atlas.played["brandubh"][5_000], atlas.played["mcgill"][5_000]
+    assert old.engine != "another"
+    new = old.model_copy(update={"engine": "another", "results": old.results[::-1]})
+    gathered = atlas.model_copy(update={"played": {"brandubh": {5_000: new}}, "replaced": {}, "signature": "new"})
+    merged, found = added([rows[key]], gathered, (rows, atlas))
+    assert merged == list(rows.values())
+    assert found.signature == "new"
+    assert found.played["brandubh"][5_000] == new
+    assert found.played["mcgill"][5_000] == other
+    assert found.replaced["brandubh"] == {5_000: old}
+    # The same engine again replaces its own games without a trace.
+    assert added([rows[key]], gathered, (rows, found))[1].replaced == found.replaced
+    (tmp_path / "atlas.csv").write_text(csv_text(merged))
+    (tmp_path / "atlas.json").write_text(found.model_dump_json())
+    assert read_data(tmp_path)[1] == found
+    (one,) = [one for one in again(rows, found) if one["row"].cell == "brandubh"]
+    pairs = list(zip(old.results, new.results, strict=True))
+    assert one["better"] == sum("bdw".index(after) > "bdw".index(before) for before, after in pairs)
+    assert one["worse"] == sum("bdw".index(after) < "bdw".index(before) for before, after in pairs)
+
+
 @pytest.mark.study
-@pytest.mark.parametrize("name", ["brandubh", "brandubh+king", "mcgill", "ashton", "tawlbwrdd"])
+@pytest.mark.parametrize("name", ["brandubh", "brandubh+king", "mcgill", "ashton", "copenhagen", "fetlar+fort"])
 def test_the_games_are_those_of_the_player_of_today(name: str) -> None:
     cell = next(cell for cell in all_cells() if cell.name == name)
     plan = plan_of(cell, 5_000, 10)
