@@ -135,7 +135,9 @@ def test_symmetric_positions_have_one_evaluation(variant, seed):
     assert len(set(scores.tolist())) == 1, NaiveGame(variant).write(position)
 
 
-@pytest.mark.parametrize("name", ["ashton", "mcgill", "brandubh-federation", "saami-tablut"])
+@pytest.mark.parametrize(
+    "name", ["ashton", "mcgill", "brandubh-federation", "saami-tablut", "fetlar", "tawlbwrdd", "sea-battle-11"]
+)
 def test_the_evaluation_that_ships_is_terms_and_patterns(name):
     variant, random = load_variant(name), Random(5)
     twin = NaiveSearch(variant, load_weights(variant), load_patterns(variant))
