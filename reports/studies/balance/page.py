@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -214,13 +215,23 @@ def artefacts() -> list[Artefact]:
     ]
 
 
-def _engines(atlas: Atlas) -> dict[str, list[tuple[str, int]]]:
-    """Return the cells that each engine played, beginning with the engine of most cells."""
-    found: dict[str, list[tuple[str, int]]] = {}
-    for name, played in atlas.played.items():
-        for nodes, one in played.items():
-            found.setdefault(one.engine, []).append((name, nodes))
-    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+def _engines(atlas: Atlas) -> dict[str, list[str]]:
+    """Return the cells that each engine played, in words, beginning with the engine of most cells.
+
+    A game's name stands for all cells of the game, if one engine played them all.
+    """
+    engines = {
+        (name, nodes): one.engine for name, played in atlas.played.items() for nodes, one in sorted(played.items())
+    }
+    found: dict[str, list[str]] = {engine: [] for engine, _ in Counter(engines.values()).most_common()}
+    for game in SHIPPED:
+        played = {cell: engine for cell, engine in engines.items() if cell[0].split("+")[0] == game}
+        if len(set(played.values())) == 1:
+            found[next(iter(played.values()))].append(game)
+        else:
+            for (name, nodes), engine in played.items():
+                found[engine].append(f"{name} at {nodes:,} nodes")
+    return found
 
 
 def again(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]]:
@@ -282,9 +293,8 @@ def _draw(data: dict[str, Any]) -> Figure:
     axes.text(0, far, "← black wins more", transform=top, fontsize=9, fontweight="bold")
     axes.text(1, far, "white wins more →", transform=top, fontsize=9, fontweight="bold", ha="right")
     axes.text(1.015, far, "draws, %", transform=top, fontsize=7, color="#444444")
-    axes.text(
-        0.5, far, f"engine: {'; '.join(data['engines'])}", transform=top, fontsize=6, color="#444444", ha="center"
-    )
+    engines = "\n".join(f"engine: {engine}" for engine in data["engines"])
+    axes.text(0.5, far, engines, transform=top, fontsize=6, color="#444444", ha="center")
     for name, colour in _COLOURS.items():
         people = name == _HUMAN
         axes.plot([], [], "D" if people else "o-", color=colour, fillstyle="none" if people else "full", label=name)
