@@ -30,7 +30,6 @@ from reports.studies.balance.gathering import (
     first_move_matters,
     read_data,
     row_of,
-    share,
     short,
 )
 from reports.studies.balance.page import again
