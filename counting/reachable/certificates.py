@@ -32,8 +32,8 @@ VERSION: Final = 1
 
 _MOST_BYTES: Final = 1 << 30
 _MOST_LINE: Final = 1 << 14
-_MOST_DIGITS: Final = 174
-"""Number of digits of 2 * 361 * 3**361, which is more than any position number on a board of 19×19."""
+_MOST_DIGITS: Final = len(str(2 * 361 * 3**361))
+"""Number of digits that is enough for every position number on a board of 19×19."""
 _MOST_SAMPLES: Final = 1 << 40
 
 _CLAIMS: Final = ("game", "locked", "pocket", "lemma", "tree", "unknown")
