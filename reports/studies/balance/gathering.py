@@ -17,6 +17,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final
 
 import numpy as np
@@ -140,8 +141,9 @@ def share(won: int, games: int) -> tuple[float, float, float]:
     return round(won / games if games else 0.5, 4), round(low, 4), round(high, 4)
 
 
+@cache
 def this_engine() -> str:
-    """Return the version and the commit of the running engine."""
+    """Return the version and the commit of the running engine, which must be the one that played the games."""
     known = commit() or "unknown"
     changes = " with uncommitted changes" if known.endswith("+") else ""
     return f"version {__version__}, commit {known[:9]}{changes}"
@@ -269,9 +271,10 @@ def csv_text(rows: Iterable[Row]) -> str:
 def read_data(folder: Path) -> tuple[dict[tuple[str, int], Row], Atlas]:
     """Return the rows by cell and strength, and the games. Raise an error if the files are inconsistent."""
     where = folder / "atlas.csv"
+    table, games = read_text(where, "study data"), read_text(folder / "atlas.json", "study data", 16 << 20)
     try:
-        rows = [Row.model_validate(line) for line in csv.DictReader(read_text(where, "study data").splitlines())]
-        atlas = Atlas.model_validate_json(read_text(folder / "atlas.json", "study data", 16 << 20))
+        rows = [Row.model_validate(line) for line in csv.DictReader(table.splitlines())]
+        atlas = Atlas.model_validate_json(games)
         for row in rows:
             check_numbers(row.model_dump())
             played = atlas.played[row.cell][row.nodes]
