@@ -216,9 +216,9 @@ def artefacts() -> list[Artefact]:
 
 
 def _engines(atlas: Atlas) -> dict[str, list[str]]:
-    """Return the cells that each engine played, in words, beginning with the engine of most cells.
+    """Return descriptions of the cells that each engine played, beginning with the engine that played most of them.
 
-    A game's name stands for all cells of the game, if one engine played them all.
+    If one engine played all cells of a game, the game's name stands for them.
     """
     engines = {
         (name, nodes): one.engine for name, played in atlas.played.items() for nodes, one in sorted(played.items())
