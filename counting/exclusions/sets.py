@@ -93,6 +93,38 @@ class Arrivals:
             return frozenset()
         return frozenset(left)
 
+    def room(self, position: NaivePosition) -> frozenset[Cell]:
+        """Return the cells of a king in a room and of the pieces that form the room, or an empty set.
+
+        The king could not have entered the room while these pieces stood there. Wherever in the room it stands, none of
+        them could have arrived last (see `could_arrive`, depth 2). Other pieces are removed one by one. The result is
+        empty if the starting position contains all pieces that are left, with the king somewhere in the room.
+        """
+        left = dict(position.pieces)
+        while True:
+            rooms = self._king_moved(left)
+            soldiers = sorted(cell for cell, piece in left.items() if piece != "K")
+            free = (cell for cell in soldiers if any(self.could_arrive(room, cell, depth=2) for room in rooms))
+            if (cell := next(free, None)) is None:
+                break
+            del left[cell]
+        return frozenset() if any(room.items() <= self.start.pieces.items() for room in rooms) else frozenset(left)
+
+    def _king_moved(self, pieces: dict[Cell, str]) -> list[dict[Cell, str]]:
+        """Return a set of pieces with its king on every cell where it could have stood before.
+
+        The other pieces stay where they are. Sets that contain a locked set are omitted.
+        """
+        found = [pieces]
+        for room in found:
+            king = next(cell for cell, piece in room.items() if piece == "K")
+            others = {cell: piece for cell, piece in room.items() if cell != king}
+            for origin in () if self._captures(room, king) else self._origins(room, king):
+                earlier = {**others, origin: "K"}
+                if earlier not in found and not self._core(dict(earlier), depth=1):
+                    found.append(earlier)
+        return found
+
     def could_arrive(self, left: Mapping[Cell, str], cell: Cell, depth: int = 1) -> bool:
         """Return whether a piece in a set could have arrived last without capturing another piece in the set.
 

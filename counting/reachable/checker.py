@@ -8,8 +8,8 @@ different scipy function from the one used for the estimate.
 The checker and the estimate have this code in common: `tablut.indexing.EndingIndex` ranks final placements, `ENDED_AS`
 lists their outcomes, and `counting.reachable.certificates` reads and writes the file. In addition, both use
 `counting.exclusions.sets.Arrivals`, which decides whether a piece of a set could have arrived last. The estimate uses
-it only to find pockets (with `PlainReach`), and the checker only for locked sets: `Checker.pocket` checks pockets with
-different code, move by move.
+it only to find pockets and rooms (with `PlainReach`), and the checker only for locked sets: `Checker.pocket` checks
+pockets and rooms with different code, move by move.
 """
 
 from __future__ import annotations
@@ -323,6 +323,8 @@ ENDED_AS: dict[Ending, Outcome] = {
 """For each kind of ending, the outcome of the ply that leads to the final placement."""
 
 _CLOSE = 1e-9
+_AT_HOME = "the pieces of the lock are on their starting squares"
+_CAME_LAST = "a piece of the lock could have arrived last"
 
 
 class CheckedSamples(NamedTuple):
@@ -414,15 +416,33 @@ class Checker:
 
     def lock(self, position: NaivePosition, squares: str) -> str | None:
         """Check that the pieces on the given squares are locked. A position with locked pieces is unreachable."""
-        return self._never_put_together(position, squares, self.reach.could_arrive)
+        pieces = self._pieces_on(position, squares)
+        if isinstance(pieces, str):
+            return pieces
+        return _CAME_LAST if any(self.reach.could_arrive(pieces, cell) for cell in pieces) else None
 
     def pocket(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on the given squares form a pocket. A position with a pocket is unreachable."""
-        return self._never_put_together(position, squares, lambda pieces, cell: self._came_last(pieces, cell, 2))
+        """Check that the pieces on the given squares form a pocket, or a king in a room.
 
-    def _never_put_together(
-        self, position: NaivePosition, squares: str, came_last: Callable[[dict[Cell, str], Cell], bool]
-    ) -> str | None:
+        A position with a pocket or a king in a room is unreachable.
+        """
+        pieces = self._pieces_on(position, squares)
+        if isinstance(pieces, str):
+            return pieces
+        rooms = [pieces]
+        for room in rooms:
+            if room.items() <= self.reach.start.pieces.items():
+                return _AT_HOME
+            for cell, piece in room.items():
+                for before in self._before(room, cell, 2):
+                    if piece != "K":
+                        return _CAME_LAST
+                    if before not in rooms:
+                        rooms.append(before)
+        return None
+
+    def _pieces_on(self, position: NaivePosition, squares: str) -> dict[Cell, str] | str:
+        """Return the pieces on the given squares, or the reason why they are not a set that can be locked."""
         cells: set[Cell] = set()
         for name in squares.split():
             try:
@@ -433,17 +453,12 @@ class Checker:
         if not cells <= position.pieces.keys():
             return "a cell of the lock is empty"
         pieces = {cell: position.pieces[cell] for cell in cells}
-        if all(self.reach.start.pieces.get(cell) == piece for cell, piece in pieces.items()):
-            return "the pieces of the lock are on their starting squares"
-        if any(came_last(pieces, cell) for cell in cells):
-            return "a piece of the lock could have arrived last"
-        return None
+        return _AT_HOME if pieces.items() <= self.reach.start.pieces.items() else pieces
 
-    def _came_last(self, pieces: dict[Cell, str], cell: Cell, depth: int) -> bool:
-        """Return whether a piece of a set could have arrived last by a move that captures no other piece in the set.
+    def _before(self, pieces: dict[Cell, str], cell: Cell, depth: int) -> Iterator[dict[Cell, str]]:
+        """Yield the sets that a set can have been before a piece arrived last without capturing another piece in it.
 
-        Only the set's pieces and a king are on the board. If the depth is 2, the set must also not have been locked
-        before this move.
+        Only the set's pieces and a king are on the board. If the depth is 2, sets that were already locked are omitted.
         """
         game, piece = self.reach.game, pieces[cell]
         others = {other: kind for other, kind in pieces.items() if other != cell}
@@ -463,8 +478,14 @@ class Checker:
             if ends and all(end.captured or end.outcome == Outcome("king_captured", "black") for end in ends):
                 continue
             if depth == 1 or not self._out_of_reach(before.pieces, depth - 1):
-                return True
-        return False
+                yield dict(before.pieces)
+
+    def _came_last(self, pieces: dict[Cell, str], cell: Cell, depth: int) -> bool:
+        """Return whether a piece of a set could have arrived last by a move that captures no other piece in the set.
+
+        If the depth is 2, the set must also not have been locked before this move.
+        """
+        return next(self._before(pieces, cell, depth), None) is not None
 
     def _out_of_reach(self, pieces: Mapping[Cell, str], depth: int) -> bool:
         """Return whether a set of pieces is unreachable.

@@ -288,16 +288,22 @@ def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, tree
 
 
 def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
-    """Return the squares of a pocket, or an empty list if the position has none.
+    """Return the squares of a pocket or of a king in a room, or an empty list if the position has neither.
 
     A pocket is a set of pieces that cannot have been assembled. Whichever of these pieces arrived last, its move would
-    have captured another piece in the set, or the pieces would already have been locked before this move.
+    have captured another piece in the set, or the pieces would already have been locked before this move. In a room,
+    this is true of all pieces except the king, which could only have come from another cell of the room.
     """
-    size = variant.size
+    size, reach, position = variant.size, reach_for(variant), _naive(variant, board)
+    cells = reach.locked(position, depth=2) or reach.room(position)
+    return [square_name(cell, size) for cell in sorted(rank * size + file for file, rank in cells)]
+
+
+def _naive(variant: Variant, board: NDArray[np.uint32]) -> NaivePosition:
+    """Return a board as a position of the naive rules."""
     cells, side = engine_for(variant).cells(board)
-    pieces = {(cell % size, cell // size): piece for cell, piece in enumerate(cells) if piece != "."}
-    locked = reach_for(variant).locked(NaivePosition(pieces, side), depth=2)
-    return [square_name(cell, size) for cell in sorted(rank * size + file for file, rank in locked)]
+    size = variant.size
+    return NaivePosition({(cell % size, cell // size): kind for cell, kind in enumerate(cells) if kind != "."}, side)
 
 
 def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
@@ -481,7 +487,7 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settl
             claims.append({"tree": 1})
         elif (tree := backward_tree(variant, engine.words(plies.boards[rows[place]]))) is not None:
             claims.append({"tree": 1 + len(tree)})
-        elif all(pocket(variant, plies.boards[row]) for row in rows[place]):
+        elif all(reach_for(variant).locked(_naive(variant, plies.boards[row]), depth=2) for row in rows[place]):
             claims.append({"tree": 1})
         else:
             claims.append({"unknown": True})
