@@ -7,7 +7,9 @@ the net from the previous round and learns from the positions of all rounds so f
 first round plays without a net. One game is held out for every twenty training games, to measure the gain. The
 patterns, the net and a record of both are written to FILE after each round.
 
-If a board has no shipped patterns, the net complements the terms alone.
+If a board has no shipped patterns, the net complements the terms alone. Training then also learns what the odds of a
+game contribute to its result, so that the net does not take positions for good because they come from games with
+favourable odds.
 """
 
 from __future__ import annotations
@@ -76,8 +78,9 @@ def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
 class Net(NamedTuple):
     """The parameters of a net in training.
 
-    They are the input weights for each feature and unit, the output weights, and the slope that the base is
-    multiplied by. The base is the logit of the evaluation without the net.
+    They are the input weights for each feature and unit, the output weights, and the weights of the base. The first
+    column of the base is the evaluation without the net, in logits. Further columns describe the game rather than the
+    position, and the search does not use their weights.
     """
 
     weights: NDArray[np.float32]
@@ -88,7 +91,7 @@ class Net(NamedTuple):
 class Learner:
     """A trainer of a net that is invariant under the symmetries of the board."""
 
-    def __init__(self, variant: Variant, slope: float, seed: int) -> None:
+    def __init__(self, variant: Variant, slope: Sequence[float], seed: int) -> None:
         cells, self._random = variant.size**2, np.random.default_rng(seed)
         tables = np.array([element.table for element in dihedral(variant.size)])
         sides = np.broadcast_to([3 * cells, 3 * cells + 1], (len(tables), 2))
@@ -96,7 +99,7 @@ class Learner:
         weights = self._random.normal(scale=0.15, size=(3 * cells + 2, UNITS)).astype(np.float32)
         weights[-2:] = 0.3
         say = self._random.normal(scale=0.02, size=UNITS).astype(np.float32)
-        self.net = Net(weights, say, np.array([slope], dtype=np.float32))
+        self.net = Net(weights, say, np.array(slope, dtype=np.float32))
 
     def _forward(self, features: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the inputs of all units under all symmetries, and each unit's output summed over the symmetries."""
@@ -107,18 +110,18 @@ class Learner:
     def logits(self, features: NDArray[np.uint8], base: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the logits of positions. Each logit is the scaled base plus the net's output."""
         said = [self._forward(features[at : at + _CHUNK])[1] @ self.net.say for at in range(0, len(base), _CHUNK)]
-        return np.asarray(self.net.slope[0] * base + np.concatenate(said), dtype=np.float64)
+        return np.asarray(base @ self.net.slope + np.concatenate(said), dtype=np.float64)
 
     def _gradient(self, features: NDArray[np.uint8], base: NDArray[np.float32], worth: NDArray[np.float32]) -> Net:
         sums, shown = self._forward(features)
-        errors = ((expit(self.net.slope[0] * base + shown @ self.net.say) - worth) / len(worth)).astype(np.float32)
+        errors = ((expit(base @ self.net.slope + shown @ self.net.say) - worth) / len(worth)).astype(np.float32)
         inside = (sums > 0) & (sums < 1)
         blame = np.where(inside, np.tile(self.net.say, len(self._images)) * errors[:, None], np.float32(0))
         whole = (features.astype(np.float32).T @ blame).reshape(features.shape[1], -1, UNITS)
         weights = np.zeros_like(self.net.weights)
         for number, image in enumerate(self._images):
             weights[image] += whole[:, number]
-        return Net(weights, shown.T @ errors, np.array([errors @ base]))
+        return Net(weights, shown.T @ errors, errors @ base)
 
     def learn(
         self, features: NDArray[np.uint8], base: NDArray[np.float32], worth: NDArray[np.float32], epochs: int
@@ -156,22 +159,21 @@ def fit_net(
 ) -> tuple[NDArray[np.int16], tuple[float, float]]:
     """Train a net on positions. Return the net and the losses on held-out positions, without the net and with it."""
     evaluation = evaluation_tables(variant, load_weights(variant), patterns)
-    logits = []
-    for boards in (positions.boards, held_out.boards):
+    bases = []
+    for boards, _, odds in (positions, held_out):
         raw = np.zeros(len(boards), dtype=np.int64)
         evaluate_boards(engine_for(variant).tables, evaluation, boards, raw)
-        logits.append(raw / 100)
-    slope, level = calibration(logits[0], positions.worth)
-    if not patterns.line_scores.any():
-        # Terms without patterns rank positions, but a balanced position may score far from 0. The level makes up for
-        # this in training, so that the net does not have to learn it. The search plays as well without the level.
-        logits = [raw + level / slope for raw in logits]
-        level = 0.0
-    learner = Learner(variant, slope, seed)
+        bases.append(np.stack([raw / 100, np.ones(len(raw)), odds], axis=1))
+    line = calibration(bases[0][:, 0], positions.worth, positions.odds)
+    # Terms without patterns rank positions, but a balanced position may score far from 0. The level makes up for this
+    # in training, so that the net does not have to learn it. The search plays as well without the level.
+    columns = 1 if patterns.line_scores.any() else 3
+    learner = Learner(variant, line[:columns], seed)
+    shown, unseen = (base[:, :columns].astype(np.float32) for base in bases)
     features = features_of(positions.boards, variant.size)
-    learner.learn(features, logits[0].astype(np.float32), positions.worth.astype(np.float32), epochs)
-    shown = learner.logits(features_of(held_out.boards, variant.size), logits[1].astype(np.float32))
-    return learner.rounded(), (loss(slope * logits[1] + level, held_out.worth), loss(shown, held_out.worth))
+    learner.learn(features, shown, positions.worth.astype(np.float32), epochs)
+    without, found = bases[1] @ np.array(line), learner.logits(features_of(held_out.boards, variant.size), unseen)
+    return learner.rounded(), (loss(without, held_out.worth), loss(found, held_out.worth))
 
 
 def no_patterns(variant: Variant) -> Patterns:

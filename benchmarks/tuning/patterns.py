@@ -171,8 +171,8 @@ def fit_patterns(
     if variant.rules.act_afar:
         # Hand-set terms rank positions but are not calibrated. They are calibrated here, so that the patterns do not
         # have to make up for it.
-        slope, level = calibration(base, worth)
-        base = slope * base + level
+        line = calibration(base, worth, positions.odds)
+        slope, base = line.slope, line.logits(base, positions.odds)
     shown = np.arange(layout.patterns)
     if variant.size > _LARGEST:
         # Patterns that do not occur in any position keep the score 0. On a large board, these are nearly all patterns.

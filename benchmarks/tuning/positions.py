@@ -3,8 +3,8 @@
 The games are played by `benchmarks.tuning.games`, with occasional random moves. The *worth* of a position is the
 expected result for white. It is estimated as the mean of the game's result and the search's estimate, or as the
 search's estimate alone if a random move was played later in the game. The conversion of scores to expected results is
-fitted to the same games. Its logit is the score times a *slope*, plus a *level* if the score of a balanced position may
-be far from 0, as it is without patterns on a large board.
+fitted to the same games. Its logit is the score times a *slope*. If the score of a balanced position may be far from 0,
+as it is without patterns on a large board, a *level* is added, and the logarithm of the game's odds times a weight.
 """
 
 from __future__ import annotations
@@ -46,37 +46,51 @@ class Positions(NamedTuple):
         Board arrays of undecided positions.
     worth : ndarray of float64, shape (n,)
         Expected result for white, from 0 to 1.
+    odds : ndarray of float64, shape (n,)
+        Logarithm of the number of nodes that black had in the game for each node of white.
     """
 
     boards: NDArray[np.uint32]
     worth: NDArray[np.float64]
+    odds: NDArray[np.float64]
 
 
-def slope_of(scores: NDArray[np.float64], results: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the slope that best converts search scores, in logits, to logits of results, and the level 0."""
+def slope_of(scores: NDArray[np.float64], results: NDArray[np.float64]) -> float:
+    """Return the slope that best converts search scores, in logits, to logits of results."""
 
     def _cost(slope: float) -> float:
         return float((np.logaddexp(0, slope * scores) - results * slope * scores).mean())
 
-    return float(minimize_scalar(_cost, bounds=(0, _STEEPEST), method="bounded").x), 0.0
+    return float(minimize_scalar(_cost, bounds=(0, _STEEPEST), method="bounded").x)
 
 
-def calibration(
-    base: NDArray[np.float64], worth: NDArray[np.float64], odds: NDArray[np.float64] | None = None
-) -> tuple[float, float]:
-    """Return the positive slope and the level that make the logits ``slope * base + level`` fit the worth best.
+class Calibration(NamedTuple):
+    """A conversion of scores to logits of results, with a positive slope."""
 
-    If the logarithms of the games' odds are given, the fit has a third term for them. Otherwise, the slope would suffer
-    from what the odds do to scores and results alike. The level returned applies to average odds.
+    slope: float
+    level: float
+    odds: float
+
+    def logits(self, base: NDArray[np.float64], odds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logits of results for scores and logarithms of odds."""
+        return self.slope * base + self.level + self.odds * odds
+
+
+def calibration(base: NDArray[np.float64], worth: NDArray[np.float64], odds: NDArray[np.float64]) -> Calibration:
+    """Return the conversion of scores, given the logarithms of the games' odds, that fits the worth best.
+
+    Without a weight for the odds, the slope would suffer from what the odds do to scores and results alike. If the odds
+    are always even, their weight is 0.
     """
-    others = np.zeros((0, len(base))) if odds is None else (odds - odds.mean())[None]
+
+    def _of(line: NDArray[np.float64]) -> Calibration:
+        return Calibration(float(np.exp(line[0])), float(line[1]), float(line[2]) if len(line) > 2 else 0.0)
 
     def _cost(line: NDArray[np.float64]) -> float:
-        logits = np.exp(line[0]) * base + line[1] + line[2:] @ others
+        logits = _of(line).logits(base, odds)
         return float((np.logaddexp(0, logits) - worth * logits).mean())
 
-    slope, level = minimize(_cost, np.zeros(2 + len(others)), method="Nelder-Mead").x[:2]
-    return float(np.exp(slope)), float(level)
+    return _of(minimize(_cost, np.zeros(3 if odds.any() else 2), method="Nelder-Mead").x)
 
 
 def gather_positions(
@@ -96,8 +110,8 @@ def gather_positions(
 
     In each game, black has up to ``odds`` times as many nodes per move as white. The factor is drawn anew for each
     game, so that both sides win games even if white wins nearly all games between equals. ``result`` is the weight of
-    the game's result in the worth, and ``with_level`` tells whether the conversion of scores has a level besides the
-    slope.
+    the game's result in the worth, and ``with_level`` tells whether the conversion of scores has a level and a weight
+    for the odds besides the slope.
     """
     searcher = Searcher(variant, hash_mib=2, weights=load_weights(variant), patterns=patterns)
     random = Random(seed)
@@ -114,11 +128,12 @@ def gather_positions(
             results.append(points)
             judged.append(found.judged)
             factors.append(np.log(factor))
-    said, ended, follows = np.array(scores), np.array(results), np.array(judged)
+    said, ended, follows, factor_logs = np.array(scores), np.array(results), np.array(judged), np.array(factors)
     shown = np.clip(said[follows], -_CERTAIN, _CERTAIN)
     if with_level:
-        slope, level = calibration(shown, ended[follows], np.array(factors)[follows])
+        line = calibration(shown, ended[follows], factor_logs[follows])
     else:
-        slope, level = slope_of(shown, ended[follows])
-    said = expit(slope * said + level)
-    return Positions(np.array(boards), np.where(follows, result * ended + (1 - result) * said, said))
+        line = Calibration(slope_of(shown, ended[follows]), 0.0, 0.0)
+    said = expit(line.logits(said, factor_logs))
+    worth = np.where(follows, result * ended + (1 - result) * said, said)
+    return Positions(np.array(boards), worth, factor_logs)

@@ -101,7 +101,7 @@ def test_what_the_patterns_add_is_what_made_the_results():
     plain = np.zeros(len(boards), dtype=np.int64)
     evaluate_boards(engine.tables, evaluation_tables(variant, load_weights(variant)), boards, plain)
     worth = 1 / (1 + np.exp(-(plain / 100 + np.where(middle, 1.5, -0.5))))
-    patterns = fit_patterns(variant, layout, Positions(boards, worth), ridge=1.0)
+    patterns = fit_patterns(variant, layout, Positions(boards, worth, np.zeros(len(worth))), ridge=1.0)
     scores = np.zeros(len(boards), dtype=np.int64)
     evaluate_boards(engine.tables, evaluation_tables(variant, load_weights(variant), patterns), boards, scores)
     added = scores - plain
@@ -115,10 +115,11 @@ def test_the_odds_of_games_do_not_change_the_slope_of_scores():
     # Black's better search lowers the scores and wins games besides, so that both say the same.
     scores = rng.normal(size=len(odds)) * 3 - 2 * odds
     results = (rng.random(len(odds)) < 1 / (1 + np.exp(-(0.4 * scores + 3 - 0.9 * odds)))).astype(float)
-    slope, level = calibration(scores, results, odds)
+    slope, level, weight = calibration(scores, results, odds)
     assert abs(slope - 0.4) < 0.02
-    assert abs(level - (3 - 0.9 * odds.mean())) < 0.1
-    assert calibration(scores, results)[0] > 0.45
+    assert abs(level - 3) < 0.1
+    assert abs(weight + 0.9) < 0.1
+    assert calibration(scores, results, np.zeros(len(odds))).slope > 0.45
 
 
 @pytest.mark.slow
@@ -133,7 +134,7 @@ def test_what_a_net_adds_is_what_made_the_results():
     plain = np.zeros(len(boards), dtype=np.int64)
     evaluate_boards(engine.tables, evaluation_tables(variant, load_weights(variant), patterns), boards, plain)
     worth = 1 / (1 + np.exp(-(plain / 100 + np.where(even, 1.5, -1.5))))
-    shown = Positions(boards, worth)
+    shown = Positions(boards, worth, np.zeros(len(worth)))
     net, (without, with_it) = fit_net(variant, patterns, shown, shown, epochs=300, seed=1)
     assert with_it < 0.9 * without
     short = [fit_net(variant, patterns, shown, shown, epochs=3, seed=1)[0] for _ in range(2)]
