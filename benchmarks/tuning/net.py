@@ -230,7 +230,7 @@ def make_net(variants: Sequence[Variant], shipped: Patterns, plan: Plan) -> Iter
                 )
                 kept.append(found)
                 del kept[: -plan.recent * len(variants) or None if plan.recent else 0]
-            spent, (boards, worth) = time.process_time() - began, gathered[0][-1]
+            spent, (boards, worth, _) = time.process_time() - began, gathered[0][-1]
             said = f"{len(boards)} positions, mean worth {worth.mean():.2f}, {spent:.0f} CPU s"
             click.echo(f"round {round_ + 1}, {variant.name}: {said}", err=True)
         learnt, held_out = (
