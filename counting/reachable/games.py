@@ -58,7 +58,7 @@ from tablut.engine.unmoves import (
 from tablut.indexing import ENDINGS, Ending, EndingIndex
 from tablut.position import NARROW, Move, cells_of_code, square_name
 from tablut.rules import NaivePosition
-from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES
+from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES, UNDECIDED
 from tablut.variants import Variant
 
 
@@ -244,6 +244,8 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
     codes = lemmas_for(variant).of_boards(boards, left)
     passed = np.flatnonzero(codes == 0)
     games = dict(zip(passed.tolist(), finder_for(variant).find(boards[passed], seed=first + 1), strict=True))
+    for place in [place for place, game in games.items() if game.status == "unknown"]:
+        games[place] = game_by_predecessor(variant, boards[place], seed=first + 1)
 
     claims: list[dict[str, Any]] = []
     trees = BackwardTrees(variant)
@@ -275,6 +277,28 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
     )
 
 
+def game_by_predecessor(variant: Variant, board: NDArray[np.uint32], *, seed: int) -> ProofGame:
+    """Search for a game to any predecessor of a position, with little effort for each of them.
+
+    This succeeds for most positions on which the search itself fails. A search drops most predecessors in its first
+    step, before it can tell which of them is easy to reach.
+    """
+    engine, finder = engine_for(variant), finder_for(variant)
+    plies = last_plies(variant, board[None], np.array([UNDECIDED]))
+    rows = np.flatnonzero(lemmas_for(variant).of_boards(plies.boards) == 0)
+    found = finder.find(plies.boards[rows], seed=seed, efforts=finder.efforts[:_PREDECESSOR_EFFORTS])
+    for row, game in zip(rows.tolist(), found, strict=True):
+        if game.status == "game":
+            last = Move.from_code(int(plies.moves[row]), variant.size)
+            moves, here = (*game.moves, (last.start, last.target)), engine.start()
+            for ply, (start, target) in enumerate(moves, 1):
+                engine.make(here, Move(start, target, variant.size).code)
+                if (here == board).all():
+                    # The game to the predecessor may itself pass through the position.
+                    return ProofGame("game", moves[:ply])
+    return ProofGame("unknown")
+
+
 def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
     """Count the positions that are reachable if the other side is to move, and those where this is unknown."""
     engine = engine_for(variant)
@@ -294,12 +318,12 @@ def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
     have captured another piece in the set, or the pieces would already have been locked before this move. In a room,
     this is true of all pieces except the king, which could only have come from another cell of the room.
     """
-    size, reach, position = variant.size, reach_for(variant), _naive(variant, board)
+    size, reach, position = variant.size, reach_for(variant), naive_position(variant, board)
     cells = reach.locked(position, depth=2) or reach.room(position)
     return [square_name(cell, size) for cell in sorted(rank * size + file for file, rank in cells)]
 
 
-def _naive(variant: Variant, board: NDArray[np.uint32]) -> NaivePosition:
+def naive_position(variant: Variant, board: NDArray[np.uint32]) -> NaivePosition:
     """Return a board as a position of the naive rules."""
     cells, side = engine_for(variant).cells(board)
     size = variant.size
@@ -326,6 +350,8 @@ EXCLUSIONS: Final = ("no_last_ply", "predecessors")
 
 _FIRST_EFFORTS: Final = 3
 """Number of searches that are tried for all last plies before more costly searches are tried for any of them."""
+_PREDECESSOR_EFFORTS: Final = 8
+"""Number of searches that are tried for each predecessor of a position if the search for a game to it has failed."""
 _MOVE: Final = (1 << 14) - 1
 """The bits of an undo record that contain the move."""
 
@@ -487,7 +513,7 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settl
             claims.append({"tree": 1})
         elif (tree := backward_tree(variant, engine.words(plies.boards[rows[place]]))) is not None:
             claims.append({"tree": 1 + len(tree)})
-        elif all(reach_for(variant).locked(_naive(variant, plies.boards[row]), depth=2) for row in rows[place]):
+        elif all(reach_for(variant).locked(naive_position(variant, plies.boards[row]), depth=2) for row in rows[place]):
             claims.append({"tree": 1})
         else:
             claims.append({"unknown": True})

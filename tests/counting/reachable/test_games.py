@@ -11,7 +11,15 @@ from hypothesis import HealthCheck, example, given, settings
 
 from counting.reachable.checker import LEMMAS, Checker, PlainReach
 from counting.reachable.drawing import drawer_for
-from counting.reachable.games import EFFORTS, LARGE_EFFORTS, Effort, backward_tree, finder_for
+from counting.reachable.games import (
+    EFFORTS,
+    LARGE_EFFORTS,
+    Effort,
+    backward_tree,
+    finder_for,
+    game_by_predecessor,
+    naive_position,
+)
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
 from tablut.engine.engine import position_keys, words_of_keys
@@ -128,6 +136,29 @@ def test_games_are_found_and_hold(name: str) -> None:
     for place, found in zip(passed, finder_for(variant).find(boards[passed]), strict=True):
         assert found.status == "game"
         assert checker.game(checker.position(numbers[place]), list(found.moves)) is None
+
+
+def test_games_by_way_of_a_predecessor_hold() -> None:
+    variant = load_variant("brandubh")
+    engine, checker, drawer = engine_for(variant), Checker(variant), drawer_for(variant)
+    # A game to a predecessor of a position that one ply reaches may pass through this position.
+    after_a_ply = engine.expand(engine.words(engine.start())).words[:3]
+    words = np.concatenate([after_a_ply, drawer.draw(17, 0, 8)[0]])
+    boards = engine.boards(words)
+    for board in boards[lemmas_for(variant).of_boards(boards) == 0]:
+        found = game_by_predecessor(variant, board, seed=1)
+        assert found.status == "game"
+        assert checker.game(naive_position(variant, board), list(found.moves)) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", [4469, 19_441])
+def test_games_to_samples_that_resisted_every_search(index: int) -> None:
+    variant = load_variant("copenhagen")
+    words, (number,) = drawer_for(variant).draw(2, index, 1)
+    found, checker = game_by_predecessor(variant, engine_for(variant).boards(words)[0], seed=1), Checker(variant)
+    assert found.status == "game"
+    assert checker.game(checker.position(number), list(found.moves)) is None
 
 
 @pytest.mark.slow
