@@ -7,9 +7,9 @@ the net from the previous round and learns from the positions of all rounds so f
 first round plays without a net. One game is held out for every twenty training games, to measure the gain. The
 patterns, the net and a record of both are written to FILE after each round.
 
-If a board has no shipped patterns, the net complements the terms alone. Training then also learns what the odds of a
-game contribute to its result, so that the net does not take positions for good because they come from games with
-favourable odds.
+If a board has no shipped patterns, the net complements the terms alone. If black has more or fewer nodes than white,
+training also learns what the odds of a game contribute to its result. Otherwise, the net would take positions for good
+that come from games with favourable odds.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def fit_net(
     line = calibration(bases[0][:, 0], positions.worth, positions.odds)
     # Terms without patterns rank positions, but a balanced position may score far from 0. The level makes up for this
     # in training, so that the net does not have to learn it. The search plays as well without the level.
-    columns = 1 if patterns.line_scores.any() else 3
+    columns = 3 if positions.odds.any() or not patterns.line_scores.any() else 1
     learner = Learner(variant, line[:columns], seed)
     shown, unseen = (base[:, :columns].astype(np.float32) for base in bases)
     features = features_of(positions.boards, variant.size)
@@ -191,9 +191,9 @@ class Plan(NamedTuple):
 
     In each of ``rounds`` rounds, every variant plays ``games`` games with ``nodes`` nodes per move. They begin with a
     random number of random plies in the range ``opening``, and later moves are random with the probability ``stray``.
-    Black has up to ``odds`` times as many nodes as white. A round of training passes ``epochs`` times over the
-    positions of the last ``recent`` rounds, or of all rounds if ``recent`` is 0. A game's result has the weight
-    ``result`` in the worth of its positions.
+    Black has up to ``odds`` times as many nodes as white, or down to ``odds`` times if this is less than 1. A round of
+    training passes ``epochs`` times over the positions of the last ``recent`` rounds, or of all rounds if ``recent`` is
+    0. A game's result has the weight ``result`` in the worth of its positions.
     """
 
     games: int
@@ -226,7 +226,7 @@ def make_net(variants: Sequence[Variant], shipped: Patterns, plan: Plan) -> Iter
                     stray=plan.stray,
                     odds=plan.odds,
                     result=plan.result,
-                    with_level=not shipped.line_scores.any(),
+                    with_level=plan.odds != 1 or not shipped.line_scores.any(),
                 )
                 kept.append(found)
                 del kept[: -plan.recent * len(variants) or None if plan.recent else 0]
@@ -260,7 +260,12 @@ def make_net(variants: Sequence[Variant], shipped: Patterns, plan: Plan) -> Iter
 @click.option(
     "--recent", type=click.IntRange(0, None), default=0, help="Number of latest rounds to learn from; 0 means all."
 )
-@click.option("--odds", type=click.FloatRange(1, None), default=1.0, help="Most nodes of black for each node of white.")
+@click.option(
+    "--odds",
+    type=click.FloatRange(0, None, min_open=True),
+    default=1.0,
+    help="Most nodes of black for each node of white, or fewest if less than 1.",
+)
 @click.option(
     "--result", type=click.FloatRange(0, 1), default=RESULT, help="Weight of a game's result in its positions' worth."
 )

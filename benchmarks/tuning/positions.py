@@ -108,8 +108,9 @@ def gather_positions(
 ) -> Positions:
     """Play games with the shipped weights and return their quiet positions.
 
-    In each game, black has up to ``odds`` times as many nodes per move as white. The factor is drawn anew for each
-    game, so that both sides win games even if white wins nearly all games between equals. ``result`` is the weight of
+    In each game, black has up to ``odds`` times as many nodes per move as white, or down to ``odds`` times if this is
+    less than 1. The factor is drawn anew for each game, so that both sides win games even if one side wins nearly all
+    games between equals. ``result`` is the weight of
     the game's result in the worth, and ``with_level`` tells whether the conversion of scores has a level and a weight
     for the odds besides the slope.
     """
