@@ -166,7 +166,8 @@ def fit_net(
         bases.append(np.stack([raw / 100, np.ones(len(raw)), odds], axis=1))
     line = calibration(bases[0][:, 0], positions.worth, positions.odds)
     # Terms without patterns rank positions, but a balanced position may score far from 0. The level makes up for this
-    # in training, so that the net does not have to learn it. The search plays as well without the level.
+    # in training, so that the net does not have to learn it. The search plays as well without the level. The odds are
+    # left out too, because they belong to the game.
     columns = 3 if positions.odds.any() or not patterns.line_scores.any() else 1
     learner = Learner(variant, line[:columns], seed)
     shown, unseen = (base[:, :columns].astype(np.float32) for base in bases)
@@ -191,9 +192,9 @@ class Plan(NamedTuple):
 
     In each of ``rounds`` rounds, every variant plays ``games`` games with ``nodes`` nodes per move. They begin with a
     random number of random plies in the range ``opening``, and later moves are random with the probability ``stray``.
-    Black has up to ``odds`` times as many nodes as white, or down to ``odds`` times if this is less than 1. A round of
-    training passes ``epochs`` times over the positions of the last ``recent`` rounds, or of all rounds if ``recent`` is
-    0. A game's result has the weight ``result`` in the worth of its positions.
+    The ratio of black's nodes to white's is drawn between 1 and ``odds`` for each game. A round of training passes
+    ``epochs`` times over the positions of the last ``recent`` rounds, or of all rounds if ``recent`` is 0. A game's
+    result has the weight ``result`` in the worth of its positions.
     """
 
     games: int

@@ -79,8 +79,8 @@ class Calibration(NamedTuple):
 def calibration(base: NDArray[np.float64], worth: NDArray[np.float64], odds: NDArray[np.float64]) -> Calibration:
     """Return the conversion of scores, given the logarithms of the games' odds, that fits the worth best.
 
-    Without a weight for the odds, the slope would suffer from what the odds do to scores and results alike. If the odds
-    are always even, their weight is 0.
+    Odds change both scores and results. Without a weight of their own, they would therefore distort the slope. If the
+    odds are always even, their weight is 0.
     """
 
     def _of(line: NDArray[np.float64]) -> Calibration:
@@ -108,11 +108,9 @@ def gather_positions(
 ) -> Positions:
     """Play games with the shipped weights and return their quiet positions.
 
-    In each game, black has up to ``odds`` times as many nodes per move as white, or down to ``odds`` times if this is
-    less than 1. The factor is drawn anew for each game, so that both sides win games even if one side wins nearly all
-    games between equals. ``result`` is the weight of
-    the game's result in the worth, and ``with_level`` tells whether the conversion of scores has a level and a weight
-    for the odds besides the slope.
+    In each game, the ratio of black's nodes to white's is drawn between 1 and ``odds``, so that both sides win games
+    even if one side wins nearly all games between equals. ``result`` is the weight of the game's result in the worth,
+    and ``with_level`` tells whether the conversion of scores has a level and a weight for the odds besides the slope.
     """
     searcher = Searcher(variant, hash_mib=2, weights=load_weights(variant), patterns=patterns)
     random = Random(seed)

@@ -96,9 +96,10 @@ class Arrivals:
     def room(self, position: NaivePosition) -> frozenset[Cell]:
         """Return the cells of a king in a room and of the pieces that form the room, or an empty set.
 
-        The king could not have entered the room while these pieces stood there. Wherever in the room it stands, none of
-        them could have arrived last (see `could_arrive`, depth 2). Other pieces are removed one by one. The result is
-        empty if the starting position contains all pieces that are left, with the king somewhere in the room.
+        The king could not have entered the room while these pieces were on their cells. Wherever the king stands in the
+        room, none of them could have arrived last (see `could_arrive`, depth 2). Other pieces are removed one by one.
+        The result is empty if the starting position contains all pieces that are left, with the king somewhere in the
+        room.
         """
         left = dict(position.pieces)
         while True:
@@ -111,9 +112,9 @@ class Arrivals:
         return frozenset() if any(room.items() <= self.start.pieces.items() for room in rooms) else frozenset(left)
 
     def _king_moved(self, pieces: dict[Cell, str]) -> list[dict[Cell, str]]:
-        """Return a set of pieces with its king on every cell where it could have stood before.
+        """Return one set for each cell where the king could have stood earlier if the other pieces had not moved.
 
-        The other pieces stay where they are. Sets that contain a locked set are omitted.
+        The first is the given set. Sets that contain a locked set are omitted.
         """
         found = [pieces]
         for room in found:

@@ -442,7 +442,7 @@ class Checker:
         return None
 
     def _pieces_on(self, position: NaivePosition, squares: str) -> dict[Cell, str] | str:
-        """Return the pieces on the given squares, or the reason why they are not a set that can be locked."""
+        """Return the pieces on the given squares, or a message that says why they prove nothing."""
         cells: set[Cell] = set()
         for name in squares.split():
             try:

@@ -280,8 +280,8 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
 def game_by_predecessor(variant: Variant, board: NDArray[np.uint32], *, seed: int) -> ProofGame:
     """Search for a game to any predecessor of a position, with little effort for each of them.
 
-    This succeeds for most positions on which the search itself fails. A search drops most predecessors in its first
-    step, before it can tell which of them is easy to reach.
+    This can succeed where a search from the position itself fails, because such a search drops most predecessors in its
+    first step, before it can tell which of them is easy to reach.
     """
     engine, finder = engine_for(variant), finder_for(variant)
     plies = last_plies(variant, board[None], np.array([UNDECIDED]))
