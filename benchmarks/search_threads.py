@@ -7,6 +7,9 @@ the other threads take over. The ratios of the elapsed times combine both effect
 only on a machine that has a free core for each thread.
 
 Example for a machine with eight cores: ``python -m benchmarks.search_threads --threads 2 --threads 4 --threads 8``.
+
+With ``--match``, each number of threads plays a match against one thread instead. Both have the same time per move.
+With ``--odds``, whoever plays black has more or less time than white, so that each side wins some of the games.
 """
 
 from __future__ import annotations
@@ -18,9 +21,15 @@ from typing import NamedTuple
 import click
 import numpy as np
 
+from benchmarks.tuning.games import play_pairs
+from benchmarks.tuning.judging import Judgement, judge_pairs
 from tablut.board import Board
+from tablut.play.arena.statistics import Sprt
 from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import Searcher
+
+_NO_END = Sprt(0, 0.01)
+"""A test that no number of games ends: its two Elo differences are too close to each other."""
 
 
 class Measurement(NamedTuple):
@@ -57,6 +66,17 @@ def measure(searcher: Searcher, board: Board, seconds: float, depth: int) -> Mea
     return Measurement(timed.nodes / timed.seconds, float(searcher._state.counters.nodes), elapsed)
 
 
+def match(
+    variant: str, threads: int, *, pairs: int, movetime: float, odds: float, hash_mib: int, seed: int
+) -> Judgement:
+    """Play all pairs of games of several threads against one thread, with the same time per move for both."""
+    searchers = [Searcher(variant, hash_mib=hash_mib, threads=number) for number in (threads, 1)]
+    played = play_pairs(
+        searchers, searchers[0].variant, pairs=pairs, nodes=None, seed=seed, movetime=movetime, odds=odds
+    )
+    return judge_pairs(played, _NO_END, lambda stands: click.echo(stands, err=True))
+
+
 @click.command(context_settings={"show_default": True})
 @click.option("--threads", multiple=True, default=[2], help="Number of threads to compare with one. May be repeated.")
 @click.option("--positions", default=20, help="Number of positions.")
@@ -64,11 +84,28 @@ def measure(searcher: Searcher, board: Board, seconds: float, depth: int) -> Mea
 @click.option("--depth", default=9, help="Depth of the other searches in plies.")
 @click.option("--variant", default="ashton", help="Rule set.")
 @click.option("--hash", "hash_mib", default=64, help="Size of the transposition table in MiB.")
-@click.option("--seed", default=1, help="Seed of the positions.")
+@click.option("--seed", default=1, help="Seed of the positions or openings.")
+@click.option("--match", "pairs", default=0, help="Number of pairs of games to play instead.")
+@click.option("--movetime", default=0.1, help="Time per move in seconds in a match.")
+@click.option("--odds", default=1.0, help="Time of black for each second of white. --movetime is the geometric mean.")
 def command(
-    threads: tuple[int, ...], positions: int, seconds: float, depth: int, variant: str, hash_mib: int, seed: int
+    threads: tuple[int, ...],
+    positions: int,
+    seconds: float,
+    depth: int,
+    variant: str,
+    hash_mib: int,
+    seed: int,
+    pairs: int,
+    movetime: float,
+    odds: float,
 ) -> None:
     """Print a line for each number of threads: its speed, and its work and time to a depth relative to one thread."""
+    if pairs:
+        for number in threads:
+            found = match(variant, number, pairs=pairs, movetime=movetime, odds=odds, hash_mib=hash_mib, seed=seed)
+            click.echo(f"{variant}, {number} threads, {movetime:g} s, odds {odds:g}, seed {seed}: {found}")
+        return
     boards = open_positions(variant, positions, seed, depth)
     click.echo(f"{variant}, {positions} positions. Ratios to one thread, as medians (quartiles) or geometric means:")
     click.echo(

@@ -21,7 +21,7 @@ from tablut.play.search.weights import Patterns, load_weights, read_patterns
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tablut.variants import Variant
 
@@ -30,7 +30,7 @@ _EVERY = 20
 
 
 class Judgement(NamedTuple):
-    """The state of a match between patterns: its tally, the log-likelihood ratio, and the test state."""
+    """The state of a match: its tally, the log-likelihood ratio, and the test state."""
 
     tally: Tally
     ratio: float
@@ -60,9 +60,17 @@ def judge(
     """Play a match between two sets of patterns until the test ends or all pairs are played."""
     weights = load_weights(variant)
     searchers = [Searcher(variant, hash_mib=8, weights=weights, patterns=patterns) for patterns in players]
+    played = play_pairs(searchers, variant, pairs=pairs, nodes=nodes, seed=seed, movetime=movetime, odds=odds)
+    return judge_pairs(played, test, watch)
+
+
+def judge_pairs(
+    played: Iterable[tuple[float, float]], test: Sprt, watch: Callable[[Judgement], None] | None = None
+) -> Judgement:
+    """Judge a match by the first player's points in each pair of games. Stop as soon as the test ends."""
     made: list[tuple[float, float]] = []
     stands = Judgement(Tally(), 0.0, "running")
-    for points in play_pairs(searchers, variant, pairs=pairs, nodes=nodes, seed=seed, movetime=movetime, odds=odds):
+    for points in played:
         made.append(points)
         tally = Tally.of(list(chain.from_iterable(made)), made)
         stands = Judgement(tally, test.ratio(tally.pairs), test.state(tally.pairs))

@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from benchmarks.search_threads import command as threads_command
 from benchmarks.tuning.__main__ import TRAINING
 from benchmarks.tuning.games import MatchScore, gather, play_game, play_pairs
 from benchmarks.tuning.judging import judge, judging_command
@@ -176,3 +177,13 @@ def test_patterns_that_ship_are_of_the_board_and_say_how_they_were_made(name):
     layout = layout_of(variant)
     assert (patterns.line_table == layout.line_table).all()
     assert patterns.line_scores.shape == layout.line_pattern.shape
+
+
+@pytest.mark.slow
+def test_threads_play_a_match_against_one_thread(capsys):
+    threads_command.callback((2, 3), 1, 1.0, 1, "brandubh", 1, 1, 2, 0.01, 0.5)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[0] for line in lines] == [
+        f"brandubh, {threads} threads, 0.01 s, odds 0.5, seed 1" for threads in (2, 3)
+    ]
+    assert all(sum(int(number) for number in line.split(": ")[1].split("  ")[0].split(", ")) == 4 for line in lines)
