@@ -29,7 +29,7 @@ from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import Searcher
 
 _NO_END = Sprt(0, 0.01)
-"""A test that no number of games ends: its two Elo differences are too close to each other."""
+"""A test of two differences that are too close to be told apart, so that all games of a match are played."""
 
 
 class Measurement(NamedTuple):
@@ -69,7 +69,7 @@ def measure(searcher: Searcher, board: Board, seconds: float, depth: int) -> Mea
 def match(
     variant: str, threads: int, *, pairs: int, movetime: float, odds: float, hash_mib: int, seed: int
 ) -> Judgement:
-    """Play all pairs of games of several threads against one thread, with the same time per move for both."""
+    """Play a match of several threads against one thread. Both players have the same time per move."""
     searchers = [Searcher(variant, hash_mib=hash_mib, threads=number) for number in (threads, 1)]
     played = play_pairs(
         searchers, searchers[0].variant, pairs=pairs, nodes=None, seed=seed, movetime=movetime, odds=odds
@@ -85,9 +85,21 @@ def match(
 @click.option("--variant", default="ashton", help="Rule set.")
 @click.option("--hash", "hash_mib", default=64, help="Size of the transposition table in MiB.")
 @click.option("--seed", default=1, help="Seed of the positions or openings.")
-@click.option("--match", "pairs", default=0, help="Number of pairs of games to play instead.")
-@click.option("--movetime", default=0.1, help="Time per move in seconds in a match.")
-@click.option("--odds", default=1.0, help="Time of black for each second of white. --movetime is the geometric mean.")
+@click.option(
+    "--match", "pairs", type=click.IntRange(0, None), default=0, help="Number of pairs of games to play instead."
+)
+@click.option(
+    "--movetime",
+    type=click.FloatRange(0, None, min_open=True),
+    default=0.1,
+    help="Time per move in seconds in a match.",
+)
+@click.option(
+    "--odds",
+    type=click.FloatRange(0, None, min_open=True),
+    default=1.0,
+    help="Time of black in seconds for each second of white in a match. Their geometric mean is --movetime.",
+)
 def command(
     threads: tuple[int, ...],
     positions: int,

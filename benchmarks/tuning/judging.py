@@ -30,7 +30,7 @@ _EVERY = 20
 
 
 class Judgement(NamedTuple):
-    """The state of a match: its tally, the log-likelihood ratio, and the test state."""
+    """The state of a match: its tally, and the log-likelihood ratio and the state of its sequential test."""
 
     tally: Tally
     ratio: float
@@ -67,7 +67,7 @@ def judge(
 def judge_pairs(
     played: Iterable[tuple[float, float]], test: Sprt, watch: Callable[[Judgement], None] | None = None
 ) -> Judgement:
-    """Judge a match by the first player's points in each pair of games. Stop as soon as the test ends."""
+    """Take the first player's points from each pair of games until the test ends, and return the state of the match."""
     made: list[tuple[float, float]] = []
     stands = Judgement(Tally(), 0.0, "running")
     for points in played:
