@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import time
+import weakref
 from collections import Counter
 from dataclasses import replace
 from itertools import product
@@ -518,6 +520,25 @@ def spend(budget_array: Any) -> int:
     while not base.is_spent(purse):
         purse[base.NODES] += 1
     return purse[base.NODES]
+
+
+@pytest.mark.parametrize("name", player_names())
+def test_a_player_that_is_no_longer_used_gives_its_memory_back_at_once(name: str) -> None:
+    """Not only when the garbage is collected, which may be after hundreds of games."""
+    board = Board("brandubh")
+    gc.collect()
+    gc.disable()
+    try:
+        for options in (PlayerOptions(), PlayerOptions(threads=2)) if name == "alphabeta" else (PlayerOptions(),):
+            player = make_player(name, board.variant, options)
+            player.choose(board, SearchLimits(movetime=0.05))
+            if isinstance(player, Searcher):
+                player.search(board, SearchLimits(nodes=200), lines=3)
+            watched = weakref.ref(player)
+            del player
+            assert watched() is None
+    finally:
+        gc.enable()
 
 
 def test_a_budget_ends_by_its_moves_or_by_its_time() -> None:

@@ -140,7 +140,7 @@ class Searcher(Stoppable):
             raise InputError(
                 f"belongs to {prober.variant.name}, which is a different game from {variant.name}", subject="tablebase"
             )
-        self._engine = engine_for(variant)
+        self._engine = engine = engine_for(variant)
         evaluation = (
             evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights, patterns)
         )
@@ -151,7 +151,8 @@ class Searcher(Stoppable):
         self._first = Worker(self._engine, variant.size, table, evaluation, tables)
         self._hash_mib = hash_mib
         self._spare: list[Worker] = []
-        self._worker_with = lambda table: Worker(self._engine, variant.size, table, evaluation, beside(tables))
+        # A reference to the searcher here would keep its large arrays in memory until the next garbage collection.
+        self._worker_with = lambda table: Worker(engine, variant.size, table, evaluation, beside(tables))
         self._crew = Crew(self._helper, check_threads(threads) - 1)
         self._flags = flags | (at.SHARED if threads > 1 else 0)
         self._generation = 0
@@ -263,14 +264,14 @@ class Searcher(Stoppable):
                 alike = equivalent_moves(board, moves) if lines > 1 else {}
                 request = LineRequest(min(lines, len(moves)), alike, board, probed)
                 found = self._think(self.root(board, moves), limits, started, request)
+            return self._finished(board, found, tbhits, began)
 
-            def finished(choice: Choice) -> Choice:
-                line = self._line_to_the_end(board, choice) if choice.source == "search" else choice.pv
-                others = tuple(map(finished, choice.others))
-                seconds, hits = wall_clock() - began, tbhits + choice.tbhits
-                return choice._replace(pv=line, tbhits=hits, seconds=seconds, others=others)
-
-            return finished(found)
+    def _finished(self, board: Board, choice: Choice, tbhits: int, began: float) -> Choice:
+        """Return a choice and its other lines with complete lines, the number of table hits and the time."""
+        line = self._line_to_the_end(board, choice) if choice.source == "search" else choice.pv
+        others = tuple(self._finished(board, other, tbhits, began) for other in choice.others)
+        seconds = wall_clock() - began
+        return choice._replace(pv=line, tbhits=tbhits + choice.tbhits, seconds=seconds, others=others)
 
     def _tabled(self, board: Board | None, best: ProbedMove) -> Choice:
         """Return the line for a move that wins or loses according to a tablebase."""
