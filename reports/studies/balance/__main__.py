@@ -101,7 +101,7 @@ def gather_command(store: str, only: str, add: bool, out: Path | None) -> Reply:
             if kept >= 2:
                 plan = plan_of(cell, many, kept)
                 report = play_match(plan, folder=folder)
-                played.setdefault(cell.name, {})[many] = short(report, plan.digest, cell.variant)
+                played.setdefault(cell.name, {})[many] = short(report, plan)
                 rows.append(row_of(cell, many, report, played[cell.name][many]))
     if not rows:
         raise InputError("does not contain two games of any cell", subject=f"--store {store}")

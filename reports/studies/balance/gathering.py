@@ -25,12 +25,15 @@ from pydantic import Field
 from scipy import stats
 
 from reports.rendering import check_numbers
-from reports.studies.balance.cells import OPENINGS, all_cells, shipped_cell
+from reports.studies.balance.cells import HASH, OPENINGS, all_cells, shipped_cell
 from tablut import __version__
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.play.arena import measure
 from tablut.play.arena.statistics import wilson
+from tablut.play.players import PlayerOptions
+from tablut.play.players.simple import AlphaBetaPlayer
+from tablut.play.search.limits import EVALUATION_LIMIT, MATE, PROVEN, SearchLimits
 from tablut.position import Move
 from tablut.provenance import Provenance, commit
 from tablut.results import Result
@@ -41,12 +44,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reports.studies.balance.cells import Cell
-    from tablut.play.arena import MatchReport
+    from tablut.play.arena import MatchPlan, MatchReport
     from tablut.variants import Variant
 
 _LETTERS: Final = {"white": "w", "black": "b", "draw": "d"}
 _POINTS: Final = {"w": 1.0, "b": 0.0, "d": 0.5}
 _SHUFFLES: Final = 9_999
+_KINDS: Final = ("proven", "repeated", "better")
 
 
 class Row(Result):
@@ -108,13 +112,33 @@ class Row(Result):
         return self.white - self.repeated_white, self.black - self.repeated_black
 
 
+class Alternatives(Result):
+    """Better moves of the sides that lost by repetition, according to searches with a number of nodes.
+
+    The games are counted by the best other move at the side's last move. In ``proven`` games it loses by force, or
+    there is no other move. In ``repeated`` games it leads to another repetition that loses. In ``better`` games it does
+    neither. ``left`` contains, for each game, the number of plies from the last position with such a better move to the
+    end of the game, or 0 if there was no such position.
+    """
+
+    nodes: int
+    proven: int
+    repeated: int
+    better: int
+    left: tuple[int, ...]
+
+
 class Played(Result):
-    """A cell's games at one strength: digest of the plan, engine, results (w, b, d), and first moves up to symmetry."""
+    """A cell's games at one strength: digest of the plan, engine, results (w, b, d), and first moves up to symmetry.
+
+    ``alternatives`` is None in data that was gathered before these were counted.
+    """
 
     digest: str
     engine: str
     results: Annotated[str, Field(pattern=r"^[wbd]+$")]
     first: str
+    alternatives: Alternatives | None = None
 
     @property
     def first_moves(self) -> list[str]:
@@ -168,14 +192,43 @@ def added(
     return ordered, atlas.model_copy(update={"played": played, "replaced": replaced})
 
 
-def short(report: MatchReport, digest: str, variant: Variant) -> Played:
+def short(report: MatchReport, plan: MatchPlan) -> Played:
     """Return a summary of the games in a report."""
     return Played(
-        digest=digest,
+        digest=plan.digest,
         engine=this_engine(),
         results="".join(_LETTERS[one.game.winner] for one in report.played),
-        first=" ".join(first_move(variant, one.game.moves[0]) for one in report.played),
+        first=" ".join(first_move(plan.variant, one.game.moves[0]) for one in report.played),
+        alternatives=alternatives(report, plan),
     )
+
+
+def alternatives(report: MatchReport, plan: MatchPlan) -> Alternatives:
+    """Search for better moves of the sides that lost by repetition, backwards from the end of each game.
+
+    The searches have ten times as many nodes as those in the games.
+    """
+    limits = SearchLimits(nodes=10 * (plan.first.limits.nodes or 1))
+    last, left = Counter[str](), []
+    for game in (one.game for one in report.played):
+        if game.termination != "repetition" or game.winner == "draw":
+            continue
+        board = Board(plan.variant)
+        for move in game.moves:
+            board.push(move)
+        found: list[str] = []
+        while board.ply > 0 and "better" not in found:
+            chosen = board.pop()
+            if board.turn != game.winner:
+                score = -MATE
+                if others := [move for move in board.legal_moves if move != chosen]:
+                    # A used transposition table would change what the search finds, so each search needs a new player.
+                    player = AlphaBetaPlayer(plan.variant, PlayerOptions(hash_mib=HASH))
+                    score = player.search(board, limits, moves=others).score or 0
+                found.append("proven" if score <= -PROVEN else "repeated" if score < -EVALUATION_LIMIT else "better")
+        last[found[0]] += 1
+        left.append(len(game.moves) - board.ply if "better" in found else 0)
+    return Alternatives(nodes=limits.nodes or 0, **{kind: last[kind] for kind in _KINDS}, left=tuple(left))
 
 
 def first_move(variant: Variant, move: Move) -> str:
@@ -288,6 +341,10 @@ def read_data(folder: Path) -> tuple[dict[tuple[str, int], Row], Atlas]:
             ended = [_ended(row, "repetition"), _ended(row, "ply_cap")]
             if [row.repeated, row.capped] != ended or min(row.rest) < 0:
                 raise ValueError(f"{row.cell} at {row.nodes} nodes: repetitions do not follow from the ends")
+            if (others := played.alternatives) is not None:
+                lost = {others.proven + others.repeated + others.better, len(others.left)}
+                if lost != {row.repeated_white + row.repeated_black}:
+                    raise ValueError(f"{row.cell} at {row.nodes} nodes: alternatives do not match the repetitions")
     except (KeyError, ValueError) as error:
         raise InputError(
             str(error), subject=f"study data {str(where)!r}", remedy="restore the files or gather them again"

@@ -189,6 +189,7 @@ def artefacts() -> list[Artefact]:
             shipped_rules=[cell.variant.rules.repetition.result for cell in cells if not cell.change],
             engines=_engines(atlas),
             again=again(rows, atlas),
+            forced=forced(rows, atlas),
             strengths=strengths(rows, atlas),
             changes=changes(rows, atlas),
             people=people(rows),
@@ -257,6 +258,16 @@ def again(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]
     for one, sure in zip(found, adjusted([one["p"] for one in found]), strict=True):
         one["adjusted"] = sure
     return found
+
+
+def forced(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]]:
+    """Return the cells with games lost by repetition for which it is known whether there was a better move."""
+    known = [(row, atlas.played[name][nodes].alternatives) for (name, nodes), row in rows.items()]
+    return [
+        {"row": row, "lost": len(found.left), "last": found, "median": median(found.left)}
+        for row, found in known
+        if found is not None and found.left
+    ]
 
 
 def _draw(data: dict[str, Any]) -> Figure:

@@ -23,6 +23,7 @@ from reports.studies.balance.cells import (
 from reports.studies.balance.gathering import (
     Played,
     added,
+    alternatives,
     compared,
     csv_text,
     difference,
@@ -33,9 +34,12 @@ from reports.studies.balance.gathering import (
     short,
 )
 from reports.studies.balance.page import again
+from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.play.arena import contestant, play_match
+from tablut.play.players import PlayerOptions
+from tablut.play.players.simple import AlphaBetaPlayer
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move
 from tablut.variants import load_variant
@@ -97,7 +101,7 @@ def test_what_games_say_is_what_a_plain_count_says() -> None:
     plan = plan_of(cell, 1, 30)._replace(first=random, second=random)
     report = play_match(plan)
     games = [one.game for one in report.played]
-    played = short(report, plan.digest, cell.variant)
+    played = short(report, plan)
     row = row_of(cell, 1, report, played)
     assert [row.white, row.black, row.draws] == [
         sum(game.winner == side for game in games) for side in ("white", "black", "draw")
@@ -112,10 +116,31 @@ def test_what_games_say_is_what_a_plain_count_says() -> None:
     # The same games under other escapes begin unlike those of the game as it ships.
     moved = next(one for one in changed_cells("brandubh")[0] if one.change == "escape")
     other = play_match(plan_of(moved, 1, 3)._replace(first=random, second=random))
-    assert row_of(moved, 1, other, short(other, "", moved.variant)).alike == 0
+    assert row_of(moved, 1, other, short(other, plan_of(moved, 1, 3))).alike == 0
     # The moves of one man to one square and all its mirror images: 40 first moves are 5.
     assert row.first_moves == 5
     assert {first_move(cell.variant, Move.parse(text, 7)) for text in ("d2-a2", "b4-b1", "f4-f7")} == {"d2-a2"}
+
+
+def test_better_moves_than_a_repetition_are_those_of_separate_searches() -> None:
+    cell = next(cell for cell in all_cells() if cell.name == "brandubh+repetition")
+    plan = plan_of(cell, 100, 24)
+    report = play_match(plan)
+    found = alternatives(report, plan)
+    lost = [one.game for one in report.played if one.game.termination == "repetition"]
+    assert len(lost) == len(found.left) == found.proven + found.repeated + found.better > 0
+    for game, left in zip(lost, found.left, strict=True):
+        turns = [len(game.moves) - left, *range(len(game.moves) - left + 2, len(game.moves), 2)]
+        for ply in turns:
+            board = Board(cell.variant)
+            for move in game.moves[:ply]:
+                board.push(move)
+            assert board.turn == "white"
+            others = [move for move in board.legal_moves if move != game.moves[ply]]
+            player = AlphaBetaPlayer(cell.variant, PlayerOptions(hash_mib=64))
+            score = player.search(board, SearchLimits(nodes=1000), moves=others).score
+            assert score is not None
+            assert (score > -15_000) == (ply == turns[0])
 
 
 def test_tests_against_their_twins() -> None:
@@ -186,6 +211,6 @@ def test_added_cells_replace_their_own_and_keep_what_another_engine_played(tmp_p
 def test_the_games_are_those_of_the_player_of_today(name: str) -> None:
     cell = next(cell for cell in all_cells() if cell.name == name)
     plan = plan_of(cell, 5_000, 10)
-    again = short(play_match(plan), plan.digest, cell.variant)
+    again = short(play_match(plan), plan)
     kept = read_data(DATA)[1].played[name][5_000]
     assert (again.results, again.first_moves) == (kept.results[:10], kept.first_moves[:10])
