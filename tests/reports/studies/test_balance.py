@@ -206,8 +206,9 @@ def test_added_cells_replace_their_own_and_keep_what_another_engine_played(tmp_p
 
 
 @pytest.mark.study
-# The games on 11×11 are those of earlier players, whose networks have been replaced since.
-@pytest.mark.parametrize("name", ["brandubh", "brandubh+king", "mcgill", "ashton"])
+@pytest.mark.parametrize(
+    "name", ["brandubh", "brandubh+king", "mcgill", "ashton", "copenhagen", "fetlar+fort", "sea-battle-11"]
+)
 def test_the_games_are_those_of_the_player_of_today(name: str) -> None:
     cell = next(cell for cell in all_cells() if cell.name == name)
     plan = plan_of(cell, 5_000, 10)
