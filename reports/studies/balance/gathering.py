@@ -176,14 +176,17 @@ def this_engine() -> str:
 def added(
     rows: Iterable[Row], atlas: Atlas, before: tuple[Mapping[tuple[str, int], Row], Atlas]
 ) -> tuple[list[Row], Atlas]:
-    """Return data with the given cells added. Games of another engine that they replace are kept in ``replaced``."""
+    """Return data with the given cells added.
+
+    Games of another engine that they replace are kept in ``replaced``, unless the results and first moves are the same.
+    """
     known, earlier = before
     played = {name: dict(found) for name, found in earlier.played.items()}
     replaced = {name: dict(found) for name, found in earlier.replaced.items()}
     for name, found in atlas.played.items():
         for nodes, new in found.items():
             old = played.setdefault(name, {}).get(nodes)
-            if old is not None and old.engine != new.engine:
+            if old is not None and old.engine != new.engine and (old.results, old.first) != (new.results, new.first):
                 replaced.setdefault(name, {})[nodes] = old
             played[name][nodes] = new
     order = [cell.name for cell in all_cells()]

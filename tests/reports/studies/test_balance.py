@@ -194,6 +194,9 @@ def test_added_cells_replace_their_own_and_keep_what_another_engine_played(tmp_p
     assert found.played["brandubh"][5_000] == new
     assert found.played["mcgill"][5_000] == other
     assert found.replaced["brandubh"] == {5_000: old}
+    # Another engine that plays the same games leaves no trace either.
+    same = atlas.model_copy(update={"played": {"brandubh": {5_000: old.model_copy(update={"engine": "another"})}}})
+    assert added([rows[key]], same, (rows, atlas))[1].replaced == atlas.replaced
     # The same engine again replaces its own games without a trace.
     assert added([rows[key]], gathered, (rows, found))[1].replaced == found.replaced
     (tmp_path / "atlas.csv").write_text(csv_text(merged))
