@@ -29,7 +29,7 @@ from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import Searcher
 
 _NO_END = Sprt(0, 0.01)
-"""A test of two differences that are too close to be told apart, so that all games of a match are played."""
+"""Sequential test that never ends a match early, because its two Elo differences are too close to each other."""
 
 
 class Measurement(NamedTuple):

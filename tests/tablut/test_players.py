@@ -524,7 +524,7 @@ def spend(budget_array: Any) -> int:
 
 @pytest.mark.parametrize("name", player_names())
 def test_a_player_that_is_no_longer_used_gives_its_memory_back_at_once(name: str) -> None:
-    """Not only when the garbage is collected, which may be after hundreds of games."""
+    """The memory is free before the next garbage collection, which may be many games later."""
     board = Board("brandubh")
     gc.collect()
     gc.disable()

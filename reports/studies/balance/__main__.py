@@ -83,7 +83,7 @@ def play_command(store: str, only: str, nodes: tuple[int, ...], games: int, thre
 def gather_command(store: str, only: str, add: bool, out: Path | None) -> Reply:
     """Summarise all games in a store, even if some are missing. Every record is replayed first.
 
-    With --add, games of another engine that are replaced stay in the data, for the page to compare.
+    With --add, games of another engine stay in the data if different games replace them, for the page to compare.
     """
     from reports.bench import fingerprint
     from reports.studies.balance.gathering import Atlas, Played, added, csv_text, read_data, row_of, short

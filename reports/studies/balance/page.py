@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
+from math import inf
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -225,13 +226,16 @@ def _engines(atlas: Atlas) -> dict[str, list[str]]:
         (name, nodes): one.engine for name, played in atlas.played.items() for nodes, one in sorted(played.items())
     }
     found: dict[str, list[str]] = {engine: [] for engine, _ in Counter(engines.values()).most_common()}
+    partly: dict[tuple[str, int], list[str]] = {}
     for game in SHIPPED:
         played = {cell: engine for cell, engine in engines.items() if cell[0].split("+")[0] == game}
         if len(set(played.values())) == 1:
             found[next(iter(played.values()))].append(game)
         else:
             for (name, nodes), engine in played.items():
-                found[engine].append(f"{name} at {nodes:,} nodes")
+                partly.setdefault((engine, nodes), []).append(name)
+    for (engine, nodes), names in partly.items():
+        found[engine].append(f"{', '.join(names)} at {nodes:,} nodes")
     return found
 
 
@@ -261,10 +265,10 @@ def again(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]
 
 
 def forced(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]]:
-    """Return the cells with games lost by repetition for which it is known whether there was a better move."""
+    """Return the cells that contain games lost by repetition, if better moves have been searched for."""
     known = [(row, atlas.played[name][nodes].alternatives) for (name, nodes), row in rows.items()]
     return [
-        {"row": row, "lost": len(found.left), "last": found, "median": median(found.left)}
+        {"row": row, "lost": len(found.left), "last": found, "median": median(plies or inf for plies in found.left)}
         for row, found in known
         if found is not None and found.left
     ]

@@ -129,6 +129,7 @@ def test_better_moves_than_a_repetition_are_those_of_separate_searches() -> None
     found = alternatives(report, plan)
     lost = [one.game for one in report.played if one.game.termination == "repetition"]
     assert len(lost) == len(found.left) == found.proven + found.repeated + found.better > 0
+    proven = 0
     for game, left in zip(lost, found.left, strict=True):
         turns = [len(game.moves) - left, *range(len(game.moves) - left + 2, len(game.moves), 2)]
         for ply in turns:
@@ -138,9 +139,11 @@ def test_better_moves_than_a_repetition_are_those_of_separate_searches() -> None
             assert board.turn == "white"
             others = [move for move in board.legal_moves if move != game.moves[ply]]
             player = AlphaBetaPlayer(cell.variant, PlayerOptions(hash_mib=64))
-            score = player.search(board, SearchLimits(nodes=1000), moves=others).score
-            assert score is not None
-            assert (score > -15_000) == (ply == turns[0])
+            best = player.search(board, SearchLimits(nodes=1000), moves=others)
+            assert best.score is not None
+            assert (best.score > -15_000) == (ply == turns[0])
+        proven += best.mate is not None and best.mate < 0  # the last of these searches replaces the last move
+    assert found.proven == proven
 
 
 def test_tests_against_their_twins() -> None:
@@ -194,7 +197,7 @@ def test_added_cells_replace_their_own_and_keep_what_another_engine_played(tmp_p
     assert found.played["brandubh"][5_000] == new
     assert found.played["mcgill"][5_000] == other
     assert found.replaced["brandubh"] == {5_000: old}
-    # Another engine that plays the same games leaves no trace either.
+    # If another engine plays the same games, nothing is replaced.
     same = atlas.model_copy(update={"played": {"brandubh": {5_000: old.model_copy(update={"engine": "another"})}}})
     assert added([rows[key]], same, (rows, atlas))[1].replaced == atlas.replaced
     # The same engine again replaces its own games without a trace.
