@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = Group(help="Balance of the tafl games, rule by rule.")
 NAME = "python -m reports.studies.balance"
-_KINDS: Final = "Only cells whose names match a pattern such as fetlar, 'fetlar+*' or '*+king'. [default: all]"
+_KINDS: Final = "Only cells whose names match a pattern such as fetlar, 'fetlar+*' or '*+king'."
 
 
 class _Played(Result):
