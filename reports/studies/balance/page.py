@@ -235,7 +235,8 @@ def _engines(atlas: Atlas) -> dict[str, list[str]]:
             for (name, nodes), engine in played.items():
                 partly.setdefault((engine, nodes), []).append(name)
     for (engine, nodes), names in partly.items():
-        found[engine].append(f"{', '.join(names)} at {nodes:,} nodes")
+        named = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        found[engine].append(f"{named} at {nodes:,} nodes")
     return found
 
 
