@@ -115,10 +115,10 @@ class Row(Result):
 class Alternatives(Result):
     """Better moves of the sides that lost by repetition, according to searches with a number of nodes.
 
-    The first three counts are numbers of games, by the best move that the side could have played instead of its last
-    one. In ``proven`` games this move loses by force, or there is none. In ``repeated`` games it leads to another
-    repetition that loses. In ``better`` games it does neither. ``left`` contains, for each game, the number of plies
-    from the last position with such a better move to the end of the game, or 0 if there was no such position.
+    The first three fields count the games by the best alternative to the side's last move. In ``proven`` games this
+    move loses by force, or there is none. In ``repeated`` games it leads to another repetition that loses. In
+    ``better`` games it does neither. ``left`` contains, for each game, the number of plies from the last position with
+    such a better move to the end of the game, or 0 if there was no such position.
     """
 
     nodes: int

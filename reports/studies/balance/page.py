@@ -217,8 +217,8 @@ def artefacts() -> list[Artefact]:
     ]
 
 
-def _engines(atlas: Atlas) -> dict[str, list[str]]:
-    """Return descriptions of the cells that each engine played, beginning with the engine that played most of them.
+def _engines(atlas: Atlas) -> dict[str, str]:
+    """Return a list in words of the cells that each engine played, beginning with the engine that played most of them.
 
     If one engine played all cells of a game, the game's name stands for them.
     """
@@ -235,9 +235,13 @@ def _engines(atlas: Atlas) -> dict[str, list[str]]:
             for (name, nodes), engine in played.items():
                 partly.setdefault((engine, nodes), []).append(name)
     for (engine, nodes), names in partly.items():
-        named = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-        found[engine].append(f"{named} at {nodes:,} nodes")
-    return found
+        found[engine].append(f"{_listed(names)} at {nodes:,} nodes")
+    return {engine: _listed(played) for engine, played in found.items()}
+
+
+def _listed(names: list[str]) -> str:
+    """Join names with commas, and the last two with "and"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def again(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]]:

@@ -151,8 +151,8 @@ class Searcher(Stoppable):
         self._first = Worker(self._engine, variant.size, table, evaluation, tables)
         self._hash_mib = hash_mib
         self._spare: list[Worker] = []
-        # This function must not refer to the searcher: such a cycle would keep its large arrays in memory until the
-        # next garbage collection.
+        # If this function referred to the searcher, the cycle of references would keep the searcher's large arrays in
+        # memory until the next garbage collection.
         self._worker_with = lambda table: Worker(engine, variant.size, table, evaluation, beside(tables))
         self._crew = Crew(self._helper, check_threads(threads) - 1)
         self._flags = flags | (at.SHARED if threads > 1 else 0)
