@@ -175,7 +175,7 @@ def read_games(text: str, variant: Variant | None = None) -> Iterator[GameRecord
     """Yield each game in an OpenTafl file, or the error that makes the game unreadable."""
     begin: int | None = 0
     while begin is not None:
-        following = _next_game(text, _tags(text, begin)[1])
+        following = _next_game(text, _tags(text, begin, repeated=True)[1])
         try:
             yield read_game(text[begin:following], variant)
         except InputError as error:
@@ -206,11 +206,11 @@ def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ..
     return variant or own, overruled(own, variant)
 
 
-def _tags(text: str, end: int = 0) -> tuple[dict[str, str], int]:
+def _tags(text: str, end: int = 0, *, repeated: bool = False) -> tuple[dict[str, str], int]:
     tags: dict[str, str] = {}
     while (found := _TAG.match(text, end)) is not None:
         name = found[1].lower()
-        if name in tags:
+        if name in tags and not repeated:
             raise InputError(f"tag [{name}:…] occurs twice", subject="OpenTafl record")
         tags[name] = found[2]
         end = found.end()

@@ -54,10 +54,10 @@ def read_site_games(text: str, variant: Variant | None = None) -> Iterator[GameR
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "too large or nested too deeply"
         raise InputError(f"{at}is not valid JSON ({reason})", subject="record") from error
     games = data if isinstance(data, list) and data else [data]
+    if not any(isinstance(game, dict) and _READERS.keys() & game.keys() for game in games):
+        raise InputError(f"JSON of {unread} is not supported", subject="record", remedy=_WAY_OUT)
     for number, game in enumerate(games, 1):
         read = next((read for key, read in _READERS.items() if isinstance(game, dict) and key in game), None)
-        if read is None and number == 1:
-            raise InputError(f"JSON of {unread} is not supported", subject="record", remedy=_WAY_OUT)
         try:
             if read is None:
                 raise InputError(f"JSON of {unread} is not supported")
