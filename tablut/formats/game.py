@@ -6,6 +6,7 @@ A record may contain errors. Its moves, captures, positions and result are check
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -58,11 +59,16 @@ class GameRecord:
     notes : tuple of str
         Descriptions of contents that the reader omitted, such as variations, rejected moves or further games.
     warnings : tuple of str
-        Warnings that the reader used rules given by the caller instead of the rules in the record.
+        Warnings that the reader used rules given by the caller instead of the rules in the record, or that it does not
+        understand a tag.
     comments : mapping of int to str
         Comments, keyed by the number of moves before them: 0 for a comment before the first move.
     marks : mapping of int to str
         Annotation marks such as ``?!`` or ``$6``, keyed by ply; several marks are separated by spaces.
+    problems : tuple of str
+        Contradictions in the record itself, such as two different results. The contradictory parts are left out.
+    first_number : int
+        Number of the first move, which may exceed 1 if the game begins from another position.
 
     Examples
     --------
@@ -82,10 +88,17 @@ class GameRecord:
     warnings: tuple[str, ...] = ()
     comments: Mapping[int, str] = field(default_factory=dict, hash=False)
     marks: Mapping[int, str] = field(default_factory=dict, hash=False)
+    problems: tuple[str, ...] = ()
+    first_number: int = 1
 
     def __post_init__(self) -> None:
         if self.positions is not None and len(self.positions) != len(self.moves):
             raise ValueError(f"{len(self.positions)} positions for {len(self.moves)} moves; expected as many")
+
+
+def player_name(text: str) -> str:
+    """Return a player's name in the form in which names are compared: composed letters and single blanks."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from tablut.board import Board
 from tablut.errors import InputError, MachineError, TablutError, input_failure, output_failure
-from tablut.formats.game import GameRecord
+from tablut.formats.game import GameRecord, player_name
 from tablut.formats.native import parsed_move
 from tablut.position import Move, Position
 from tablut.records import decoded
@@ -118,7 +118,7 @@ def _code(move: Move, images: Iterable[Sequence[int]]) -> int:
 
 
 class UnreadGame(Result):
-    """A game that was not read, or was read only up to an illegal move, and the reason.
+    """A game that was not read, was read only up to an illegal move or contradicts itself, and the reason.
 
     The number is 0 if the file contains no game.
     """
@@ -141,7 +141,7 @@ class _Found(NamedTuple):
     def row(self, rules: int) -> tuple[Any, ...]:
         """Return the game as a row of the table ``games``, without its id."""
         tags, start = self.record.tags, self.record.start
-        names = [tags.get(name, "") for name in ("White", "Black", "Date")]
+        names = [*(player_name(tags.get(name, "")) for name in ("White", "Black")), tags.get("Date", "")]
         moves = " ".join(_text(said.move) for said in self.record.moves)
         return rules, self.file, self.number, *names, self.record.result, start and str(start), moves
 
@@ -248,14 +248,22 @@ class _Writer:
         observer.begin("games", None)
         for path, inside in files:
             try:
+                found, empty = 0, list[tuple[str, int]]()
                 for file, number, game in _games_of(path, variant, "" if inside else str(path)):
                     observer.advance()
+                    found += 1
                     if isinstance(game, InputError):
                         self._refuse(file, number, str(game))
-                    elif not 0 < len(game.moves) <= MOST_PLIES:
-                        self._refuse(file, number if game.moves else 0, f"expected 1 to {MOST_PLIES:,} moves")
+                    elif not game.moves:
+                        empty.append((file, number))
+                    elif len(game.moves) > MOST_PLIES:
+                        self._refuse(file, number, f"expected at most {MOST_PLIES:,} moves")
                     else:
+                        for problem in game.problems:
+                            self._refuse(file, number, problem)
                         self._take(_Found(file, number, game))
+                for file, number in empty:
+                    self._refuse(file, number if found > 1 else 0, "has no moves")
             except (InputError, MachineError) as error:
                 if not inside:
                     raise
@@ -519,8 +527,8 @@ class Collection:
         found = self._rows("SELECT games FROM visits WHERE rules = ? AND position = ? ORDER BY part", (bytes,), asked)
         visits = np.frombuffer(b"".join(games for (games,) in found), dtype=_VISIT)
         if player is not None:
-            named = "SELECT id FROM games WHERE white = ? UNION SELECT id FROM games WHERE black = ?"
-            ids = [number for (number,) in self._rows(named, (int,), (player, player))]
+            named = "SELECT id FROM games WHERE white IN (?, ?) UNION SELECT id FROM games WHERE black IN (?, ?)"
+            ids = [number for (number,) in self._rows(named, (int,), [player, player_name(player)] * 2)]
             visits = visits[np.isin(visits["game"], ids)]
         moves: dict[int, list[Move]] = defaultdict(list)
         for move in board.legal_moves if len(visits) else ():
