@@ -241,11 +241,14 @@ class MoveText:
         The captures that the text claims; None if it names none.
     side : {'w', 'b'} or None
         The side that makes the move; None if the text does not name it.
+    count : int or None
+        The number of captured pieces that the text claims; None if it claims none.
     """
 
     move: Move
     captures: frozenset[int] | None = None
     side: Side | None = None
+    count: int | None = None
 
     @classmethod
     def parse(cls, text: str, size: int) -> MoveText:

@@ -249,19 +249,17 @@ def decoded(content: bytes, origin: str = "") -> str:
             raise InputError("is not a UTF-8 text file", subject=shown, remedy="save it as UTF-8") from error
     if "\0" in text:
         raise InputError("contains NUL characters, as in UTF-16", subject=shown, remedy="save it as UTF-8")
-    return _plain(text)
+    return plain_text(text)
 
 
-def _plain(text: str) -> str:
-    """Return a text with line feeds as the only line endings, and without a byte order mark or a final Ctrl-Z."""
-    return (
-        text_value("record", text)
-        .removeprefix("\ufeff")
-        .replace("\r\n", "\n")
-        .replace("\r", "\n")
-        .rstrip()
-        .removesuffix("\x1a")
-    )
+def plain_text(text: str) -> str:
+    """Return a text with line feeds as the only line endings, and without byte order marks or a final Ctrl-Z.
+
+    A file that was copied as text several times may end its lines with two carriage returns and a line feed. Files that
+    were joined may have a byte order mark in the middle.
+    """
+    plain = re.sub(r"\r{0,2}\n\r?|\r", "\n", text) if "\r" in text_value("record", text) else text
+    return plain.removeprefix("\ufeff").replace("\n\ufeff", "\n").rstrip().removesuffix("\x1a")
 
 
 def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin: str = "") -> GameRecord:
@@ -270,9 +268,9 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     Parameters
     ----------
     text : str or bytes
-        A record in the toolkit's own format, a PGN file, an OpenTafl record, JSON from a web site, a trial of Ludii, or
-        a game log or system log of the Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order
-        mark. Logs that are in neither encoding are decoded as Latin-1.
+        A record in the toolkit's own format, a PGN or ``.tafl`` file, an OpenTafl record, JSON from a web site, a
+        trial of Ludii, or a game log or system log of the Bologna server. Bytes are decoded as UTF-8, or as UTF-16
+        after a byte order mark. Logs that are in neither encoding are decoded as Latin-1.
     variant : Variant, str or path-like, optional
         Rules to use instead of those that the record names. If the two differ, a warning is added to
         the record. If the record contains a digest of its rules, the given rules must match the digest.
@@ -298,7 +296,7 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
         ...
     tablut.errors.InputError: record 'once upon a time': expected tags such as [Variant "ashton"], ...
     """
-    text = decoded(text, origin) if isinstance(text, bytes) else _plain(text)
+    text = decoded(text, origin) if isinstance(text, bytes) else plain_text(text)
     rules = None if variant is None else as_variant(variant)
     kind = kind_of(text, ruled=rules is not None)
     if kind is None:
@@ -345,7 +343,7 @@ def record_text(record: GameRecord, target: Path, source: str | Path | None = No
     else:
         text = {".otg": write_game, ".pgn": write_pgn}.get(suffix, write_record)(record)
         again = read_record(text, record.variant)
-    lost = (*_lost(record, again), *record.notes)
+    lost = (*_lost(record, again), *record.problems, *record.notes)
     if lost and source is not None and target.exists() and target.samefile(source):
         raise InputError(
             f"is the record itself, which would lose {lost[0]}",
@@ -359,4 +357,5 @@ def _lost(record: GameRecord, again: GameRecord) -> list[str]:
     lost = [f"tag {name}" for name, value in record.tags.items() if again.tags.get(name) != value]
     for what, ours, theirs in (("comment", record.comments, again.comments), ("mark", record.marks, again.marks)):
         lost += [f"the {what} on ply {ply}" for ply, text in ours.items() if theirs.get(ply) != text]
+    lost += ["the result"] * (again.result != record.result)
     return lost + ["the positions after its moves"] * (record.positions is not None)

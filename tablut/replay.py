@@ -25,6 +25,7 @@ from tablut.records import (
     RecordKind,
     kind_of,
     name_source,
+    plain_text,
     read_archive,
     read_archive_games,
     read_record,
@@ -68,7 +69,7 @@ def replay(record: GameRecord) -> ReplayedRecord:
     if len(record.moves) > MOST_PLIES:
         raise InputError(f"has {len(record.moves):,} moves, but at most {MOST_PLIES:,} are replayed", subject="record")
     board = Board(record.variant, record.start)
-    start, plies, problems = board.position, [], []
+    start, plies, problems = board.position, [], [*record.problems]
     notes = [*record.warnings, *record.notes]
     over = None
     for number, claim in enumerate(record.moves, 1):
@@ -82,6 +83,9 @@ def replay(record: GameRecord) -> ReplayedRecord:
         truth = MoveText(claim.move, frozenset(board.captured()) or None)
         if claim.captures is not None and claim.captures - {board.captured_king()} != frozenset(board.captured()):
             problems.append(f"ply {number}: recorded as {claim}, but the move is {truth}")
+        taken = len(board.captured())
+        if claim.count is not None and not taken <= claim.count <= taken + (board.captured_king() is not None):
+            problems.append(f"ply {number}: recorded as {claim}x{claim.count}, but the move is {truth}")
         if record.positions is not None:
             problems += _differences(number, board, record.positions[number - 1])
         plies.append(ReplayedPly(truth, board.position, board.outcome()))
@@ -138,9 +142,10 @@ def fitting_rules(text: str) -> Variant:
     tablut.formats.game.NoRulesError: record: names no rule set, and its moves fit brandubh, brandubh-federation
     """
     kind, fits, sites = kind_of(text) or NATIVE, dict[str, int](), set[str]()
+    unruled = {number for number, game in _games(kind, text, None, _TRIED) if isinstance(game, NoRulesError)}
     for variant in shipped_variants():
-        for _, record in _games(kind, text, variant, _TRIED):
-            if isinstance(record, GameRecord) and _is_faultless(record):
+        for number, record in _games(kind, text, variant, _TRIED):
+            if (not unruled or number in unruled) and isinstance(record, GameRecord) and _is_faultless(record):
                 fits[variant.name] = fits.get(variant.name, 0) + 1
                 sites.add(record.tags.get("Site", ""))
     best = [name for name, games in fits.items() if games == max(fits.values())]
@@ -154,7 +159,7 @@ def fitting_rules(text: str) -> Variant:
 
 def _is_faultless(record: GameRecord) -> bool:
     try:
-        return bool(record.moves) and not replay(record).problems
+        return bool(record.moves) and replay(record).problems == record.problems
     except InputError:  # the game cannot begin in its start position, or is too long
         return False
 
@@ -172,13 +177,19 @@ def read_games(
         kind = kind_of(text, ruled=variant is not None)
         if kind is None or not text.strip():
             raise InputError(f"expected {KINDS_OF_RECORDS}" if text.strip() else "is empty", subject="record")
+        games = _games(kind, text, variant)
         if variant is not None or not any(
             isinstance(game, NoRulesError) for _, game in _games(kind, text, None, _TRIED)
         ):
-            yield from _games(kind, text, variant)
+            yield from games
             return
-        fitted = _games(kind, text, fitting_rules(text))
-        for (number, game), (_, other) in zip(_games(kind, text, None), fitted, strict=True):
+        try:
+            fitted = _games(kind, text, fitting_rules(text))
+        except NoRulesError:
+            if not any(isinstance(game, GameRecord) for _, game in _games(kind, text, None)):
+                raise
+            fitted = _games(kind, text, None)
+        for (number, game), (_, other) in zip(games, fitted, strict=True):
             yield number, other if isinstance(game, NoRulesError) else game
     except InputError as error:
         if origin:
@@ -201,6 +212,7 @@ def _games(
 
 def read_fitting_record(text: str, variant: Variant | None, origin: str) -> GameRecord:
     """Read a record as `tablut.records.read_record` does. If it names no rule set, use the rules that fit its moves."""
+    text = plain_text(text)
     try:
         record = read_record(text, variant, origin=origin)
         if record.variant is not None:

@@ -181,10 +181,11 @@ def replay_command(
     for warning in record.warnings:
         warn(warning)
     # An OpenTafl record may consist only of a puzzle's rules and position.
-    if not record.moves and record.result is None and not record.notes and "Rules" not in record.tags:
-        raise InputError(
-            "has no moves and no result, so there is nothing to check", subject=f"{kind.name} {excerpt(file)}"
-        )
+    others = [note for note in record.notes if note.startswith("the file contains")]
+    if not record.moves and record.result is None and record.notes == (*others,) and "Rules" not in record.tags:
+        problem = "has no moves and no result, so there is nothing to check"
+        remedy = "choose another game of the file with --game N" if others else ""
+        raise InputError(problem, subject=f"{kind.name} {excerpt(file)}", remedy=remedy)
     replayed = replay(record)
     if ply is not None and ply > len(replayed.plies):
         raise InputError(f"the record has only {plural(len(replayed.plies), 'legal ply')}", subject=f"--ply {ply}")

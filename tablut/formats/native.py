@@ -1,6 +1,7 @@
 """The toolkit's own record format: tags in brackets, numbered moves with comments and marks, and the result.
 
-Most PGN files with this structure can also be read.
+Most PGN files with this structure can also be read, and so can the ``.tafl`` files of an app for Brandubh, Tablut and
+Copenhagen Hnefatafl.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final
 from tablut.errors import InputError
 from tablut.formats.game import GameRecord, NoRulesError, further_games, overruled, start_under
 from tablut.formats.opentafl import read_rules, rules_source
+from tablut.formats.reading import read_position
 from tablut.position import MoveText, Position
 from tablut.rules.outcome import RESULTS, GameResult
 from tablut.variants import Variant, as_variant, shipped_variant, variant_names
@@ -35,31 +37,56 @@ from tablut.work.progress import plural
 # Comments are enclosed in braces. In tags and comments, ``\n``, ``\"``, ``\\``, ``\{``, ``\}`` and ``\uXXXX`` represent
 # characters that are not allowed there.
 #
-# The reader also accepts some elements of PGN: results such as ``1-0``, where the first number belongs to the
-# side that moved first; move numbers such as ``1...``; comments after ``;``; and nested braces. Lines that begin with
-# ``%``, variations and further games are left out and mentioned in a note.
+# The reader also accepts some elements of PGN: the tags ``SetUp`` and ``FEN``; results such as ``1-0``; move numbers
+# such as ``1...``; ``+`` and ``#`` after moves; comments after ``;``; and nested braces. Lines that begin with ``%``,
+# variations and further games are left out and mentioned in a note.
+#
+# The first number of a result belongs to the side whose moves follow numbers such as ``1.``. This is the side that
+# moves first, unless its first move is numbered ``1...``. PGN is numbered in this way if the game does not begin with
+# the side that moves first by the rules.
+#
+# A file of the app has the tag ``Format``. In it, the first number of a result belongs to the attackers, the tags
+# ``Attackers`` and ``Defenders`` name the players, ``Termination`` names the winner, as in ``defenders_win_resign``,
+# and ``x2`` at the end of a move is the number of captured pieces.
+#
+# A tag begins a further game if it follows moves, if it follows earlier tags and a blank line, or if it occurs again.
 
 
 _NAME = re.compile(r"[A-Z][A-Za-z0-9_-]{0,63}")
 _PART = re.compile(
     rf'(?P<tag>\[(?P<name>{_NAME.pattern})[ \t]{{1,9}}"(?P<value>(?:[^"\\\n]|\\.)*)"[ \t]{{0,9}}\])'
     r"|(?P<rest>;[^\n]*)|(?P<escape>^%[^\n]*)|(?P<mark>\$[0-9]{1,3}|[!?]{1,2})|[{(]"
-    r"|(?P<word>[^\s{}()$!?;]+|[$})])",
+    r"|(?P<broken>^\[[^\n]*)|(?P<word>[0-9]{1,9}\.[ \t]{1,9}\.{2,3}|\[?[^\s{}()$!?;[\ufeff\x1a]+|[$})[])",
     re.MULTILINE,
 )
+_NEXT_GAME = re.compile(rf'\n[ \t]*\n(?=\[{_NAME.pattern}[ \t]{{1,9}}")')
 _MARKS = re.compile(r"(?:(?:^| )(?:\$[0-9]{1,3}|[!?]{1,2}))+")
-_SIGN = re.compile(r"\\.|[(){}]", re.DOTALL)
+_IN_VARIATION = re.compile(r"[(){]|;[^\n]*|^%[^\n]*", re.MULTILINE)
+_IN_BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
 _ESCAPE = re.compile(r'\\(?:u(?!d[89a-f])([0-9a-f]{4})|([n"\\{}]))')
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff"
 _IN_TAG = re.compile(rf'[\\"{_CONTROL}]')
 _IN_COMMENT = re.compile(rf"[\\{{}}{_CONTROL}]|\A\s|\s\Z")
-_STRUCTURE = ("Variant", "Rules-SHA256", "Start", "Result")
-_NUMBER = re.compile(r"([0-9]{1,9})(\.{1,3}|…)(.*)", re.DOTALL)
+_STRUCTURE = ("Variant", "Rules-SHA256", "Start", "SetUp", "FEN", "Format", "Result")
+_SPELLING: Final = {name.lower(): name for name in (*_STRUCTURE, "Termination")}
+"""Spelling of the tags that change the meaning of other parts of a record. Any case is accepted."""
+_NUMBER = re.compile(r"([0-9]{1,9})(\.(?:\.{1,2}|[ \t]+\.{2,3})?|…)(.*)", re.DOTALL)
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _NO_RESULT = "*"
 _ROSTER: Final = dict.fromkeys(("Event", "Site", "Date", "Round", "White", "Black"), "?") | {"Date": "????.??.??"}
 """The tags that every PGN file contains, with the values that stand for unknown data; ``Result`` follows them."""
-_ENDS = frozenset([_NO_RESULT, *RESULTS, "1-0", "0-1", "1/2-1/2", "½-½"])
+_ENDS = frozenset([_NO_RESULT, *RESULTS, "1-0", "0-1", "1/2-1/2"])
+_PLAIN: Final = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-") | {"\u2044": "/", "½": "1/2"})
+"""Typographical dashes and fractions, with the signs that are meant."""
+_FORMATS: Final = ("brandubh-1", "copenhagen-1", "tablut-1")
+"""Values of the app's tag ``Format``."""
+_PLAYERS: Final = {"Defenders": "White", "Attackers": "Black"}
+"""The app's tags for the players, with those of a record."""
+_FEN = re.compile(r"([^\s{]+)(?:\s+([adbw]))?(?:\s+(?:-|[0-9]{1,6}))*", re.ASCII | re.IGNORECASE)
+_SIDES = r"attackers|defenders|white|black"
+_WINNER = re.compile(rf"(?:({_SIDES})[ _](?:(wins?|won)|resign(?:s|ed)?|loses|lost)|draw)(?:[ _].*)?", re.IGNORECASE)
+_NO_WINNER = re.compile(rf"(?!(?:{_SIDES})(?:[ _]|\Z))[a-z]+(?:[ _-][a-z]+){{0,2}}|[?*-]?", re.IGNORECASE)
+"""Terminations such as ``time forfeit`` and ``king_escaped``, which name no winner."""
 
 
 def looks_like_native(text: str) -> bool:
@@ -71,11 +98,21 @@ def looks_like_native(text: str) -> bool:
 class _NativeGame:
     """The parts of a game that has been read from a text."""
 
+    line: int
+    """Number of the line on which the game begins."""
     tags: dict[str, str] = field(default_factory=dict)
     moves: list[tuple[str, str]] = field(default_factory=list)
     """The words that describe moves, each with its place, such as ``line 3, column 5``."""
     numbered: int = -1
     """Number of moves that precede the last move number."""
+    first: int = 1
+    """Number of the first move."""
+    second: bool = False
+    """Whether the first move is numbered like ``1...``, as the second move of its pair."""
+    begun: bool = False
+    """Whether the tags have ended."""
+    spaced: bool = False
+    """Whether a blank line follows the last tag."""
     result: str | None = None
     comments: dict[int, str] = field(default_factory=dict)
     marks: dict[int, str] = field(default_factory=dict)
@@ -97,20 +134,33 @@ class _NativeGame:
             ply = len(self.moves)
             kept[ply] = f"{kept[ply]} {text}" if ply in kept else text
 
+    def ends_before(self, kind: str | None, name: str, *, at_line: bool, spaced: bool) -> bool:
+        """Return whether the next game begins with a part of the text, which has the given kind and name of a tag.
+
+        ``at_line`` states whether the part begins a line, and ``spaced`` whether it follows a blank line.
+        """
+        if self.result is not None:
+            return kind in ("tag", "broken", "word")
+        if kind != "tag":
+            return kind == "broken" and self.begun and spaced
+        return self.begun or (at_line and bool(self.tags) and (self.spaced or name in self.tags))
+
     def tag(self, name: str, value: str, place: str) -> None:
         """Add a tag."""
         if name in self.tags:
             raise InputError(f"{place}: tag {name} occurs twice", subject="record")
-        self.tags[name] = _unescaped(value)
+        self.tags[name], self.spaced = _unescaped(value), False
 
     def word(self, word: str, place: str) -> None:
         """Add a move, which may be preceded by its move number in the same word."""
         if word.startswith("["):
-            shown = f"record: {place}: {excerpt(word)}"
-            raise InputError('expected tags such as [White "Anna"], all before the moves', subject=shown)
+            raise _misplaced(word, place)
         if (number := _NUMBER.fullmatch(word)) is not None:
-            count, first = len(self.moves), number[2] == "."
-            if number[1] != str(count // 2 + 1) or count % 2 == first or (first and self.numbered == count):
+            count, second = len(self.moves), number[2] != "."
+            if self.numbered < 0 and not count and ("Start" in self.tags or "FEN" in self.tags):
+                self.first, self.second = int(number[1]), second
+            pair, column = divmod(count + self.second, 2)
+            if int(number[1]) != self.first + pair or column != second or (self.numbered == count and not second):
                 raise InputError(
                     f"{place}: {number[1]}{number[2]} follows {plural(count, 'move')}",
                     subject="record",
@@ -121,45 +171,62 @@ class _NativeGame:
             self.moves.append((word, place))
 
 
+def _misplaced(word: str, place: str) -> InputError:
+    shown = f"record: {place}: {excerpt(word)}"
+    return InputError('expected tags such as [White "Anna"], all before the moves', subject=shown)
+
+
 def _games(text: str) -> Iterator[_NativeGame]:
-    """Yield the games in a text. There is always at least one: an empty text contains one empty game."""
-    game, begun, over, end, line, first = _NativeGame(), False, False, 0, 1, 0
+    """Yield the games in a text. There is always at least one: an empty text contains one empty game.
+
+    A fault makes only its own game unreadable. If a comment does not end, the next game begins with the next tags after
+    a blank line.
+    """
+    # `at` is the index of the last part, `first` that of its line, and `limit` that of the end of the game with the
+    # last comment. `whole` is the limit for comments that contain lines with tags.
+    game, end, at, line, first, limit, nested, whole = _NativeGame(1), 0, 0, 1, 0, 0, True, len(text)
     while (part := _PART.search(text, end)) is not None:
-        kind, word = part.lastgroup, part[0]
-        line, first = _line_of(text, end, part.start(), line, first)
-        place = f"line {line}, column {part.start() - first + 1}"
+        kind, word, start, spaced = part.lastgroup, part[0], part.start(), text.count("\n", end, part.start()) > 1
+        name = _SPELLING.get((part["name"] or "").lower(), part["name"] or "")
+        if breaks := text.count("\n", at, start):
+            line, first = line + breaks, text.rfind("\n", at, start) + 1
+        at, place, at_line = start, f"line {line}, column {start - first + 1}", first >= end
+        game.spaced |= spaced
+        if game.ends_before(kind, name, at_line=at_line, spaced=spaced):
+            if game.begun and game.result is None and not at_line:
+                game.error = game.error or _misplaced(word, place)
+            yield game
+            game = _NativeGame(line)
+        end = part.end()
         try:
-            end = part.end()  # also after an error
             if word in ("{", "("):
-                end = len(text)
-                end = _end(text, part.start(), place)
-            if (over and kind == "word") or (begun and kind == "tag" and (over or _begins_line(text, part.start()))):
-                yield game
-                game, begun, over = _NativeGame(), False, False
+                if limit <= start:
+                    limit = len(text) if (found := _NEXT_GAME.search(text, start)) is None else found.start()
+                    nested = True
+                # Braces nest in this toolkit's records, but not in PGN. A comment may contain lines with tags.
+                ways = ((limit, nested), (limit, False), (whole if word == "{" else 0, True))
+                ends = ((_end(text, start, stop, nested=nests), nests) for stop, nests in ways)
+                end, nested = next((way for way in ends if way[0] >= 0), (-1, False))
+                if end < 0:
+                    end, whole, game.begun = limit, 0, True
+                    what, sign = ("comment", "}") if word == "{" else ("variation", ")")
+                    shown = excerpt(text[start : min(start + 40, limit)])
+                    raise InputError(f"{place}: the {what} {shown} does not end; expected {sign!r}", subject="record")
             if kind == "word":
-                begun, over = True, word in _ENDS
+                game.begun, game.result = True, word if _result_word(word) else None
             if game.error is None:
-                _add(game, text, part, end, place, begun=begun, over=over)
+                _add(game, text, part, end, place, name)
         except InputError as error:
-            game.error = error
-        line, first = _line_of(text, part.start(), end, line, first)
+            game.error = game.error or error
     yield game
 
 
-def _line_of(text: str, begin: int, end: int, line: int, first: int) -> tuple[int, int]:
-    """Return the number and the start of the line at ``end``, given the number and start of the line at ``begin``."""
-    breaks = text.count("\n", begin, end)
-    return (line + breaks, text.rfind("\n", begin, end) + 1) if breaks else (line, first)
-
-
-def _add(game: _NativeGame, text: str, part: re.Match[str], end: int, place: str, *, begun: bool, over: bool) -> None:
+def _add(game: _NativeGame, text: str, part: re.Match[str], end: int, place: str, name: str) -> None:
     """Add a part of a text, which ends at ``end``, to its game."""
     kind, word = part.lastgroup, part[0]
-    if kind == "tag" and not begun:
-        game.tag(part["name"], part["value"], place)
-    elif kind == "word" and over:
-        game.result = word
-    elif kind in ("tag", "word"):
+    if kind == "tag":
+        game.tag(name, part["value"], place)
+    elif kind == "broken" or (kind == "word" and game.result is None):
         game.word(word, place)
     elif kind == "mark":
         game.keep(game.marks, word)
@@ -169,27 +236,29 @@ def _add(game: _NativeGame, text: str, part: re.Match[str], end: int, place: str
         game.keep(game.comments, _unescaped(text[part.end() : end - 1].strip()))
     elif word == "(":
         game.variations.append(str(len(game.moves)))
-    else:
+    elif kind == "escape":
         game.escapes += 1
 
 
-def _begins_line(text: str, place: int) -> bool:
-    return not text[text.rfind("\n", 0, place) + 1 : place].strip()
+def _end(text: str, start: int, limit: int, *, nested: bool) -> int:
+    """Return the end of a comment or a variation, or -1 if it does not end before the limit.
 
-
-def _end(text: str, start: int, place: str) -> int:
-    """Return the end of a comment or a variation. Both may be nested."""
+    In a comment, only braces count, and they may be nested. In a variation, only parentheses outside comments count.
+    """
     braces = parentheses = 0
-    for sign in _SIGN.finditer(text, start):
-        if sign[0] in "{}":
-            braces = max(0, braces + (1 if sign[0] == "{" else -1))
-        elif sign[0] in "()" and not braces:
-            parentheses += 1 if sign[0] == "(" else -1
+    while (sign := (_IN_BRACES if braces else _IN_VARIATION).search(text, start, limit)) is not None:
+        braces += -1 if sign[0] == "}" else sign[0] == "{" and (nested or not braces)
+        parentheses += {"(": 1, ")": -1}.get(sign[0], 0)
+        start = sign.end()
         if not braces and not parentheses:
-            return sign.end()
-    what, end = ("comment", "}") if text[start] == "{" else ("variation", ")")
-    shown = excerpt(text[start : start + 40])
-    raise InputError(f"{place}: the {what} {shown} does not end; expected {end!r}", subject="record")
+            return start
+    return -1
+
+
+def _result_word(text: str) -> str:
+    """Return the result that a word describes in its usual spelling, or an empty text if it describes none."""
+    plain = text[:9].translate(_PLAIN).lower().replace("0.5", "1/2").replace("0,5", "1/2")
+    return "1/2-1/2" if plain == "1/2" else plain if plain in _ENDS else ""
 
 
 def _unescaped(text: str) -> str:
@@ -225,6 +294,9 @@ def read_native_games(text: str, variant: Variant | None = None) -> Iterator[Gam
         try:
             yield _record(game, variant)
         except InputError as error:
+            if game.error is None and not error.problem.startswith("line "):  # the error does not name its place
+                error.subject = error.subject.removeprefix("record").removeprefix(": ")
+                error.within(f"record: line {game.line}")
             yield error
 
 
@@ -236,24 +308,31 @@ def _record(game: _NativeGame, variant: Variant | None) -> GameRecord:
     own = _own_rules(name, tags.get("Rules"), given=variant is not None)
     chosen = variant or own
     if chosen is None:
-        raise NoRulesError('record: has no rule set; expected a tag such as [Variant "ashton"]')
+        problem = "has no rule set" if game.moves else "has neither a rule set nor moves"
+        kind = NoRulesError if game.moves else InputError
+        raise kind(f'{problem}; expected a tag such as [Variant "ashton"]', subject="record")
     _hold_to_digest(digest, chosen, given=variant is not None)
-    written = tags.pop("Start", None)
-    if written is not None:
-        start: Position | None = Position.parse(written, chosen.size)
-    else:
-        start = None if own is None else start_under(Position.parse(own.start_position, own.size), chosen, "record")
-    first = chosen.start_position[-1] if start is None else start.side
+    of_app, of_pgn = _is_of_app(tags), "FEN" in tags
+    start = _start(game, chosen, own)
+    first = chosen.rules.first[0] if start is None else start.side
+    if game.second or (of_pgn and game.numbered < 0 and first != (own or chosen).rules.first[0]):
+        first = "w" if first == "b" else "b"
+    result, problems = _result(game.result, tags, "b" if of_app else first)
+    warnings = () if variant is None or digest is not None else _overruled(name, own, variant)
+    if not _winner(ended := tags.get("Termination", "")):
+        warnings = (*warnings, f"record: tag Termination {excerpt(ended)} is ignored")
     return GameRecord(
-        result=_result(game.result, tags.pop("Result", None), first),
+        result=result,
         tags=tags,
         variant=chosen if variant is not None or name is None else chosen.name,
         start=start,
         moves=tuple(_moves(game.moves, chosen.size)),
         notes=tuple(game.notes),
-        warnings=() if variant is None or digest is not None else _overruled(name, own, variant),
+        warnings=warnings,
         comments=game.comments,
         marks=game.marks,
+        problems=problems,
+        first_number=game.first,
     )
 
 
@@ -299,20 +378,69 @@ def _overruled(name: str | None, own: Variant | None, chosen: Variant) -> tuple[
     return (f"record: names rules {excerpt(name)} without their digest{shown}",)
 
 
-def _result(last: str | None, claimed: str | None, first: str) -> GameResult | None:
-    """Return the result given at the end of a record or in its tag. The two must not contradict each other."""
-    known: dict[str, GameResult | None] = {_NO_RESULT: None} | {word: word for word in RESULTS}
-    known |= {"½-½": "draw", **_points(first)}
-    if claimed is not None and claimed not in known:
-        raise InputError(f"tag Result {excerpt(claimed)}: expected one of {' '.join(known)}", subject="record")
-    found = {known[word] for word in (last, claimed) if word is not None} - {None}
-    if len(found) > 1:
-        raise InputError(f"ends with {last!r}, but its tag Result is {excerpt(claimed or '')}", subject="record")
-    return next(iter(found), None)
+def _is_of_app(tags: dict[str, str]) -> bool:
+    """Return whether the tags are those of the app, and rename its tags for the players."""
+    form = tags.pop("Format", None)
+    if form not in (None, *_FORMATS):
+        raise InputError(f"tag Format {excerpt(form or '')}: expected one of {' '.join(_FORMATS)}", subject="record")
+    named = {theirs: ours for theirs, ours in _PLAYERS.items() if theirs in tags and ours not in tags}
+    tags |= {ours: tags.pop(theirs) for theirs, ours in named.items()}
+    return form is not None or tags.keys() & {"White", "Black"} == {*named.values()} != set()
+
+
+def _start(game: _NativeGame, chosen: Variant, own: Variant | None) -> Position | None:
+    """Return the position in which a game begins, or None for the rules' start position.
+
+    ``FEN`` contains a position in any notation. Counters at its end, such as ``- - 0 1``, are ignored. If it does not
+    contain the side to move, as in OpenTafl's strings, the side that moves first by the rules begins, or the other side
+    if the first move is numbered as the second of its pair.
+    """
+    written, fen, placed = (game.tags.pop(name, None) for name in ("Start", "FEN", "SetUp"))
+    usual = None if own is None else start_under(Position.parse(own.start_position, own.size), chosen, "record")
+    start = usual if written is None else Position.parse(written, chosen.size)
+    if fen is not None:
+        if (found := _FEN.fullmatch(fen.strip())) is not None:
+            white = (chosen.rules.first == "white") != game.second if found[2] is None else found[2] in "dwDW"
+            fen = f"{found[1]} {'w' if white else 'b'}"
+        position = read_position(fen, chosen.size)
+        if written is None or start is None:
+            start = start_under(position, chosen, "record")
+        elif (start.cells, start.side) != (position.cells, position.side):
+            raise InputError(f"tag FEN {excerpt(fen)}: differs from tag Start {excerpt(written)}", subject="record")
+    fits = {"0": start_under(start, chosen, "record") == usual, "1": fen is not None or written is not None}
+    if placed is not None and not fits.get(placed):
+        problem = f"tag SetUp {excerpt(placed)}: expected 1 with another start in a tag FEN, or 0 without"
+        raise InputError(problem, subject="record")
+    return start
+
+
+def _result(last: str | None, tags: dict[str, str], first: str) -> tuple[GameResult | None, tuple[str, ...]]:
+    """Return the result on which a record's tags and its last word agree, and descriptions of contradictions."""
+    known: dict[str, GameResult | None] = {_NO_RESULT: None, **{word: word for word in RESULTS}, **_points(first)}
+    claimed, ended = tags.pop("Result", None), tags.get("Termination", "")
+    if (plain := _result_word((claimed or "").strip(" ?") or _NO_RESULT)) not in known:
+        raise InputError(f"tag Result {excerpt(claimed or '')}: expected one of {' '.join(known)}", subject="record")
+    claims = {
+        f"the last word is {last!r}": known[_result_word(last or _NO_RESULT)],
+        f"the tag Result is {excerpt(claimed or '')}": known[plain],
+        f"the tag Termination is {excerpt(ended)}": known.get(_winner(ended)),
+    }
+    found = {claim: result for claim, result in claims.items() if result is not None}
+    if len({*found.values()}) > 1:
+        return None, (f"result: {', but '.join(found)}",)
+    return next(iter(found.values()), None), ()
+
+
+def _winner(ended: str) -> str:
+    """Return the result that a tag ``Termination`` names, ``*`` if it names none, or an empty text if it is unclear."""
+    if (found := _WINNER.fullmatch(ended)) is None:
+        return _NO_RESULT if _NO_WINNER.fullmatch(ended) else ""
+    white, wins = (found[1] or "").lower() in ("white", "defenders"), found[2] is not None
+    return "draw" if found[1] is None else "white" if white == wins else "black"
 
 
 def _points(first: str) -> dict[str, GameResult]:
-    """Return the meaning of PGN's results. Their first number belongs to the side that moves first."""
+    """Return the meaning of PGN's results. Their first number belongs to the given side."""
     sides: tuple[GameResult, GameResult] = ("white", "black") if first == "w" else ("black", "white")
     return {"1-0": sides[0], "0-1": sides[1], "1/2-1/2": "draw"}
 
@@ -325,8 +453,17 @@ def _moves(words: list[tuple[str, str]], size: int) -> Iterator[MoveText]:
             raise InputError(f"{place}: ply {ply}: {error}", subject="record") from error
 
 
-parsed_move = lru_cache(1 << 14)(MoveText.parse)
-"""`MoveText.parse`, cached because most moves occur in many games."""
+@lru_cache(1 << 14)
+def parsed_move(word: str, size: int) -> MoveText:
+    """Parse a move of a record. It may end with the number of captured pieces, as in ``x2``, and with ``+`` or ``#``.
+
+    The results are cached, because most moves occur in many games.
+    """
+    plain = word.translate(_PLAIN).rstrip("+#")
+    move, _, count = plain.rpartition("x")
+    if move and count.isdecimal() and len(count) <= 2:
+        return replace(MoveText.parse(move, size), count=int(count))
+    return MoveText.parse(plain, size)
 
 
 def write_record(record: GameRecord, *, pgn: bool = False) -> str:
@@ -339,8 +476,9 @@ def write_record(record: GameRecord, *, pgn: bool = False) -> str:
     record : GameRecord
         The game.
     pgn : bool
-        Whether to write PGN as other programs expect it: with the seven required tags, and with results such as
-        ``1-0``, whose first number belongs to the side that moves first. Braces in comments are written without a
+        Whether to write PGN as other programs expect it: with the seven required tags, with the tags ``SetUp`` and
+        ``FEN`` and numbers such as ``1...`` if another position or side begins, and with results such as ``1-0``, whose
+        first number belongs to the side that moves first by the rules. Braces in comments are written without a
         backslash.
 
     Returns
@@ -364,7 +502,7 @@ def write_record(record: GameRecord, *, pgn: bool = False) -> str:
     """
     tags = _rules_tags(record)
     for tag, value in record.tags.items():
-        if _NAME.fullmatch(tag) is None or tag in _STRUCTURE:
+        if _NAME.fullmatch(tag) is None or _SPELLING.get(tag.lower(), tag) in _STRUCTURE:
             own = " ".join(_STRUCTURE)
             raise InputError(
                 f"expected a capital, then letters, digits, _ or -, but none of {own}", subject=f"tag {excerpt(tag)}"
@@ -374,22 +512,25 @@ def write_record(record: GameRecord, *, pgn: bool = False) -> str:
         tags["Start"] = str(record.start)
     for ply in (record.comments.keys() | record.marks.keys()) - set(range(len(record.moves) + 1)):
         raise InputError(f"has a comment or mark on ply {ply}, but only {len(record.moves)} moves", subject="record")
-    result: str = record.result or _NO_RESULT
+    result, second = record.result or _NO_RESULT, False
     if pgn:
         rules = read_rules(record.tags["Rules"]) if record.variant is None else as_variant(record.variant)
-        mover = rules.start_position[-1] if record.start is None else record.start.side
-        result = next((points for points, side in _points(mover).items() if side == record.result), _NO_RESULT)
+        first = rules.rules.first[0]
+        result = next((points for points, side in _points(first).items() if side == record.result), _NO_RESULT)
+        if record.start is not None:
+            tags |= {"SetUp": "1", "FEN": str(replace(record.start, fields={}))}
+            second = record.start.side != first
         tags = _ROSTER | tags | {"Result": result}
     lines = [f'[{tag} "{_escaped(value, _IN_TAG)}"]' for tag, value in tags.items()]
     lines.append("")
     if before := _after_move(record, 0, pgn=pgn).strip():
         lines.append(before)
-    for first in range(0, len(record.moves), 2):
-        pair = [
-            f"{move}{_after_move(record, ply, pgn=pgn)}"
-            for ply, move in enumerate(record.moves[first : first + 2], first + 1)
-        ]
-        lines.append(f"{first // 2 + 1}. {' '.join(pair)}")
+    words, number = [""] * (second and bool(record.moves)), 1 if record.start is None else record.first_number
+    for ply, move in enumerate(record.moves, 1):
+        words.append(f"{move}{'' if move.count is None else f'x{move.count}'}{_after_move(record, ply, pgn=pgn)}")
+    for place in range(0, len(words), 2):
+        dots = "." if words[place] else "..."
+        lines.append(f"{number + place // 2}{dots} {' '.join(filter(None, words[place : place + 2]))}")
     return "\n".join([*lines, result]) + "\n"
 
 

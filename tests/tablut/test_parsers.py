@@ -97,6 +97,7 @@ PARSERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
                 "1. e4-f4 (",
             ),
             *('[Variant "ashton"]\n1. e4-f4 *\n', "%", "1. e4-f4 ;", "1. e4-f4 {x", "$"),
+            *('[FEN "', "1. e4-f4 (;", "1. e4-f4 ({", '[A "b"]\n{', '[A "b"]\n('),
         ],
     ),
     "read_game": (
@@ -151,6 +152,12 @@ UNITS = [
         "[a:\n",
         "[Add:to=1,",
         "[Remove:to=1",
+        '{\n\n[A "b"]\n',
+        '(\n\n[A "b"]\n',
+        "{ {x} ",
+        "({)",
+        "\n\n",
+        "\r\n\r",
     ),
     *(",0,", ";", "Move received. ", "d2-e2,0,0,Draw\n"),
 ]

@@ -421,6 +421,20 @@ def test_a_record_brings_its_rules_along(client: httpx.Client) -> None:
     assert [one["move"] for one in known["moves"]] == ["c3-b3"]
 
 
+def test_a_record_begins_where_its_tags_say(client: httpx.Client) -> None:
+    start = "3b3/7/2bw3/b1wKw1b/3w3/7/4b2 w"
+    game = f'[Variant "brandubh"]\n[SetUp "1"]\n[FEN "{start}"]\n\n1... d5e5 2. a4a6 1-0'
+    for text in (game, game.replace("\n", "\r"), f'{game}[Variant "brandubh"]\n1. x9', f"{game}\n\n1. d2e2 *"):
+        found = client.post("/api/record", json={"record": text}).json()
+        assert (found["start"], found["result"], found["problems"]) == (start, "black", [])
+        assert [one["move"] for one in found["moves"]] == ["d5-e5", "a4-a6"]
+    saved = client.post("/api/save", json={"variant": "brandubh", "position": start, "moves": ["d5e5"], "form": "pgn"})
+    assert f'[FEN "{start}"]\n' in saved.text
+    # The rules that fit are those of the moves, whatever the line ends are.
+    unruled = '[Site "hnefatafl.org"]\r\r1. d11d9 ; a comment\rf8d8 2. k7i7 e7e9'
+    assert len(client.post("/api/record", json={"record": unruled}).json()["moves"]) == 4
+
+
 def test_what_nobody_has_is_a_page_for_people_and_json_for_programs(client: httpx.Client) -> None:
     page = client.get("/nothing", headers={"Accept": "text/html"})
     assert page.status_code == 404
