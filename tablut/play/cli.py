@@ -346,16 +346,19 @@ class _Script(Result):
 def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name: str, folder: Path) -> Reply:
     from tablut.play.competition import write_player_script
 
-    with player_for(player, rules, options):
-        pass  # report a wrong name or option now, not on the day of the competition
+    board = Board(rules)
+    with player_for(player, rules, options, ready=True) as chooser:
+        # Report a wrong name or option, or a player that does not move, now and not on the day of the competition.
+        bestmove_result(board, player, chooser.choose(board, SearchLimits(movetime=2.0)))
     more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
+    more += ["--seed", str(options.seed), "--table-memory", str(options.table_mib)]
     if options.threads != 1:
         more += ["--threads", str(options.threads)]
     for setting, value in options.settings:
         more += ["--option", f"{setting}={value}"]
     if options.tablebase is not None:
         more += ["--tablebase", str(Path(options.tablebase).resolve())]
-    script = write_player_script(folder, tuple(more))
+    script = write_player_script(folder, tuple(more), rules if Path("/bin/sh").exists() else None)
     result = _Script(variant=rules.name, player=player, script=str(script))
     return Reply(
         result, lambda console: console.print(f"{script}  ({result.player}, {result.variant})", soft_wrap=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import socket
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from tablut.errors import InputError, MachineError
+from tablut.work.files import excerpt
 
 MOST_THREADS: Final = 256
 """Maximum number of threads for any task. More threads would only wait for each other."""
@@ -94,8 +96,21 @@ def check_memory(parameter: str, mib: int, value: int | None = None) -> None:
         raise InputError(why, parameter=parameter, value=shown, remedy="use less")
 
 
+_HOST: Final = re.compile(r"[\w.-]{1,255}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(?:%[\w.-]{1,30})?")
+"""A name, an IPv4 address or an IPv6 address."""
+
+
+def check_host(host: str, parameter: str) -> None:
+    """Raise `InputError` if a text is not the name or the address of a host. It must not contain a port."""
+    if not _HOST.fullmatch(host):
+        port = host.rpartition(":")[2] if ":" in host else ""
+        problem = f"expected a host name or an address{f', without the port {excerpt(port)}' if port else ''}"
+        raise InputError(problem, parameter=parameter, value=excerpt(host))
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Return a listening socket for asyncio. Port 0 selects any free port."""
+    check_host(host, "host")
     shown = f"port {port} on {host}"
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]

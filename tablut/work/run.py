@@ -193,8 +193,10 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
         return
     shown = {"parameter": "scheduler", "value": excerpt(address)}
     found = _ADDRESS.fullmatch(address)
-    if found is None or not 0 < int(found["port"]) < 1 << 16:
+    if found is None:
         raise InputError("is not an address of a Dask scheduler; expected one like tcp://127.0.0.1:8786", **shown)
+    if not 0 < int(found["port"]) < 1 << 16:
+        raise InputError(f"port {found['port']}: expected 1 to 65535", **shown)
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:

@@ -1,6 +1,7 @@
 """The competition: our client against servers of every kind, its clock, the referee, and both as commands."""
 
 import json
+import os
 import random
 import signal
 import socket
@@ -21,11 +22,11 @@ from hypothesis import strategies as st
 
 from tablut.board import Board
 from tablut.cli.shell import run
-from tablut.errors import MachineError
+from tablut.errors import InputError, MachineError
 from tablut.formats import bologna
 from tablut.formats.bologna import MOST_BYTES, FrameError, FrameReader, encode_frame
-from tablut.play.competition import write_player_script
-from tablut.play.competition.client import Thinker
+from tablut.play.competition import ClientSettings, write_player_script
+from tablut.play.competition.client import Thinker, plain_move
 from tablut.play.competition.referee import Match, NoPlayersError, RefereedGame
 from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.search import SearchLimits
@@ -159,6 +160,57 @@ def test_a_late_player_loses_no_game_by_time() -> None:
         player.woken.set()
 
 
+def test_a_player_that_was_late_once_is_asked_again() -> None:
+    """As soon as it has given its old answer, for which the next move waits."""
+    player, board = Sleeper(), Board(BOLOGNA)
+    thinker = Thinker(player)
+    assert thinker.choose(board, SearchLimits(movetime=0.1), 0.01).choice is None
+    threading.Timer(0.1, player.woken.set).start()
+    answer = thinker.choose(board, SearchLimits(movetime=PATIENCE), PATIENCE)
+    assert answer.choice is not None
+    assert answer.move == list(board.legal_moves)[-1]
+    assert player.asked == 2
+
+
+def test_a_search_of_one_game_is_waited_for_in_the_next() -> None:
+    player, sent = Sleeper(), list[str]()
+    thinker = Thinker(player)
+    assert thinker.choose(Board(BOLOGNA), SearchLimits(movetime=0.1), 0.01).choice is None
+
+    def script(connection: socket.socket) -> None:
+        threading.Timer(0.1, player.woken.set).start()
+        connection.sendall(state(START))
+        sent.append(receive(connection))
+
+    against(script, thinker)
+    assert player.asked == 2
+    assert bologna.read_move(*sent)[0] == list(Board(BOLOGNA).legal_moves)[-1]
+
+
+@pytest.mark.parametrize("variant", ["brandubh", "copenhagen"])
+def test_moves_without_a_search_repeat_no_position_where_they_can_help_it(variant: str) -> None:
+    """In one of them a repetition is a draw, and in the other White loses by it at once."""
+    board = Board(variant)
+    for _ in range(60):
+        board.push(plain_move(board))
+        assert not board.is_repetition()
+        if board.outcome() is not None:
+            break
+    assert board.ply > 20
+
+
+def test_a_move_without_a_search_does_not_lose_by_repetition() -> None:
+    board = Board("copenhagen")
+    for move in [*("d1-b1", "f4-b4", "b1-d1", "b4-f4"), *("d1-b1", "f4-b4", "b1-d1")]:
+        board.push_text(move)
+    losing, last = Move.parse("b4-f4", 11), list(board.legal_moves)[-1]
+    others = set(board.legal_moves) - {losing, last}
+    assert plain_move(board, others) == last
+    assert plain_move(board, others | {last}) == losing  # there is no other
+    board.push(losing)
+    assert board.result() == "black"
+
+
 # -- the script -----------------------------------------------------------------------------
 
 
@@ -179,7 +231,85 @@ def test_the_script_plays_a_game_as_the_competition_starts_it(tmp_path: Path) ->
     assert f"result  {white.result}" in out
 
 
+ENGINE = """
+import sys
+answers = {"uci": "uciok", "isready": "readyok", "go": "bestmove e4-f4"}
+while line := sys.stdin.readline():
+    if answer := answers.get(line.split()[0]):
+        print(answer, flush=True)
+"""
+
+
+def test_the_script_plays_wherever_it_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a program by a relative path, run by a command of the caller's own search path."""
+    here = tmp_path / "it's $HOME"
+    (here / "bin").mkdir(parents=True)
+    python = here / "bin" / "own-python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    (here / "engine.py").write_text(ENGINE, encoding="utf-8")
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("PATH", f"{python.parent}{os.pathsep}{os.environ['PATH']}")
+    command = ["play", "--write-script", "entry", "--player", "program:own-python engine.py", "--json"]
+    assert run(command) == 0
+    script = Path(json.loads(capsys.readouterr().out)["script"])
+    assert script == here / "entry" / "runmyplayer.sh"
+    moves: list[str] = []
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(state(START))
+        moves.append(receive(connection))
+        connection.sendall(state(START, "DRAW"))
+
+    with Server(serve) as server:
+        line = [script, "WHITE", f"{PATIENCE}", "127.0.0.1", "--port", str(server.port)]
+        there = {**os.environ, "PATH": os.defpath, "PYTHONPATH": ""}
+        played = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, env=there, check=False)
+    assert (played.returncode, played.stderr) == (0, "")
+    assert str(bologna.read_move(*moves)[0]) == "e4-f4"
+
+
+@pytest.mark.parametrize("fault", ["the interpreter is gone", "the player makes no move"])
+def test_a_script_that_makes_no_move_when_it_is_tried_is_not_written(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if fault == "the interpreter is gone":
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "gone"))
+    else:
+        monkeypatch.setattr("tablut.play.players.simple.RandomPlayer.choose", Cheating.choose)
+    assert run(["play", "--write-script", str(tmp_path / "entry"), "--player", "random"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert not (tmp_path / "entry" / "runmyplayer.sh").exists()
+
+
 # -- ``tablut play --server`` and ``tablut referee`` as they are typed -------------------
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost:99999", "localhost:0", "localhost:-1", "localhost:5800", ":5800", "", " ", "[::1]:5800", "a b", "a/b"],
+)
+def test_a_host_is_no_address_with_a_port(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError):
+        ClientSettings(host, "w", 5.0).checked()
+    for command in (
+        ["play", "--role", "white", "--timeout", "5", "--wait", "0", "--player", "random", "--server", host],
+        ["referee", "--port-white", "0", "--port-black", "0", "--wait", "0.1", "--host", host],
+        ["serve", "--port", "0", "--no-browser", "--seconds", "0.1", "--host", host],
+    ):
+        assert run(command) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert repr(host) in line
+        assert repr(host.rpartition(":")[2]) in line
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1", "::1", "fe80::1%eth0", "example.org.", "my_host", "münchen.de"]
+)
+def test_names_and_addresses_are_hosts(host: str) -> None:
+    assert ClientSettings(host, "w", 5.0).checked().host == host
 
 
 Captured = pytest.CaptureFixture[str]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 import sys
 import threading
@@ -18,14 +20,14 @@ from tablut.cli.runtime import Interrupted, Reply
 from tablut.errors import InputError, TablutError
 from tablut.formats.bologna import PORTS
 from tablut.play.bridges import name_of, player_for
-from tablut.play.competition.client import ClientSettings, play_on_server
+from tablut.play.competition.client import ClientSettings, Thinker, play_on_server, try_script
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereedGame, RefereeSettings
 from tablut.play.options import complete_player, control_option, hash_option, nodes_option, settings_option
 from tablut.play.players import Player, PlayerOptions, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
 from tablut.variants import Variant, load_variant
-from tablut.work.files import write_text
+from tablut.work.files import check_output, write_text
 from tablut.work.progress import plural
 
 _LOG_SIZES = (7, 9)
@@ -156,9 +158,10 @@ def _sit_down(player: Player, rules: Variant, settings: ClientSettings, games: i
     def complain(line: str) -> None:
         live.print(f"{settings.name}: {line}", soft_wrap=True)
 
+    thinker = Thinker(player)
     try:
         for _ in range(games):
-            play_on_server(player, rules, settings, complain=complain)
+            play_on_server(thinker, rules, settings, complain=complain)
     except TablutError as error:
         complain(str(error))
 
@@ -216,8 +219,10 @@ SCRIPT_NAME: Final = "runmyplayer.sh"
 _TEMPLATE: Final = Path(__file__).with_name(SCRIPT_NAME)
 
 
-def write_player_script(folder: Path, arguments: tuple[str, ...] = ()) -> Path:
+def write_player_script(folder: Path, arguments: tuple[str, ...] = (), trial: Variant | None = None) -> Path:
     """Write the script that the competition runs to start a player.
+
+    Wherever the script is started, relative paths and commands have the same meaning as in the current process.
 
     Parameters
     ----------
@@ -225,6 +230,8 @@ def write_player_script(folder: Path, arguments: tuple[str, ...] = ()) -> Path:
         Folder for the script. It is created if necessary.
     arguments : tuple of str
         Further arguments for ``tablut play``, such as the player.
+    trial : Variant, optional
+        Rule set for a trial of the script, which has to make a move on a server. Without it, there is no trial.
 
     Returns
     -------
@@ -233,6 +240,8 @@ def write_player_script(folder: Path, arguments: tuple[str, ...] = ()) -> Path:
 
     Raises
     ------
+    InputError
+        If the script fails in the trial. It is not written then.
     OutputError
         If the script cannot be written.
 
@@ -241,12 +250,17 @@ def write_player_script(folder: Path, arguments: tuple[str, ...] = ()) -> Path:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     script = write_player_script(Path(folder), ("--player", "random"))
-    ...     script.name, script.read_text().splitlines()[-1].endswith('--timeout "$2" --wait 60 --player random')
+    ...     script.name, script.read_text().splitlines()[-1].endswith('--wait 60 --player random "$@"')
     ('runmyplayer.sh', True)
     """
     text = _TEMPLATE.read_text(encoding="utf-8")
-    text = text.replace("@PYTHON@", shlex.quote(sys.executable)).replace("@MORE@", shlex.join(arguments))
-    target = folder / SCRIPT_NAME
-    write_text(target, "\n".join(line.rstrip() for line in text.splitlines()) + "\n")
+    values = {"PATH": os.defpath, "PYTHONPATH": "", **os.environ, "PYTHON": sys.executable, "FOLDER": str(Path.cwd())}
+    more = shlex.join(arguments)
+    text = re.sub("@([A-Z]+)@", lambda found: more if found[1] == "MORE" else shlex.quote(values[found[1]]), text)
+    target = folder.absolute() / SCRIPT_NAME
+    check_output(target)
+    if trial is not None:
+        try_script(text, trial)
+    write_text(target, text)
     target.chmod(0o755)
     return target

@@ -12,10 +12,13 @@ unknown. The client never reconnects, because no server lets a player rejoin a g
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from tablut.board import Board
@@ -25,10 +28,11 @@ from tablut.formats import bologna
 from tablut.formats.bologna import PORTS, BolognaState, FrameReader, encode_frame
 from tablut.play.players import Choice, Player
 from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl, said_score
-from tablut.position import OTHER_SIDE, Move, Side
+from tablut.position import OTHER_SIDE, Move, Position, Side
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant
 from tablut.work.files import excerpt
+from tablut.work.machine import check_host
 
 _FIRST_STATE: Final = 900.0
 """Time in seconds to wait for the first state. The competition's server waits 300 s for each player."""
@@ -83,8 +87,7 @@ class ClientSettings(NamedTuple):
         InputError
             If a setting is invalid.
         """
-        if not self.host or not self.host.isprintable() or len(self.host) > 255:
-            raise InputError("expected a host name or an address", subject=f"server {excerpt(self.host)}")
+        check_host(self.host, "server")
         if not 0 < self.timeout < 1e9:
             raise InputError("expected a positive number of seconds", parameter="timeout", value=self.timeout)
         if self.port is not None and not 0 < self.port < 65536:
@@ -185,7 +188,7 @@ class _Line:
 
 
 def play_on_server(
-    player: Player,
+    player: Player | Thinker,
     variant: Variant,
     settings: ClientSettings,
     tell: Callable[[str], None] = lambda _: None,
@@ -195,8 +198,9 @@ def play_on_server(
 
     Parameters
     ----------
-    player : Player
-        Player of the variant. It must be ready, since the clock may start immediately.
+    player : Player or Thinker
+        Player of the variant. It must be ready, since the clock may start immediately. If it plays several games, pass
+        a `Thinker`, which remembers a search that did not end in time.
     variant : Variant
         Rules of the server.
     settings : ClientSettings
@@ -220,7 +224,8 @@ def play_on_server(
     """
     settings = settings.checked()
     where = f"server {settings.host}:{settings.port or PORTS[settings.role]}"
-    game = _ClientGame(Thinker(player), variant, settings, tell, complain or tell)
+    thinker = player if isinstance(player, Thinker) else Thinker(player)
+    game = _ClientGame(thinker, variant, settings, tell, complain or tell)
     with _connected(settings, where) as connection:
         line = _Line(connection)
         problem, interrupted = None, False
@@ -420,9 +425,9 @@ def _summary(sent: SentMove, seconds: float) -> str:
 
 # The player runs in a separate thread, and its time limit leaves a margin. If the player exceeds the limit, fails, or
 # returns an illegal move, a fallback move is sent instead, and this is reported. If possible, the fallback move wins
-# immediately by an escape or a capture of the king. Otherwise, it is the first legal move. If the player is still
-# working on an earlier position when the next move is due, it is not called again until it has finished, because a
-# player serves one call at a time.
+# immediately by an escape or a capture of the king. Otherwise, it is the first legal move that neither ends the game
+# nor repeats a position. If the player is still working on an earlier position when the next move is due, it is called
+# again as soon as it has finished, because a player serves one call at a time. It then has the rest of the time.
 
 
 def move_margin(timeout: float) -> float:
@@ -435,20 +440,27 @@ def move_margin(timeout: float) -> float:
 
 
 def plain_move(board: Board, unwanted: Collection[Move] = ()) -> Move:
-    """Return a legal move without searching: an immediate win if one is found, otherwise the first legal move."""
+    """Return a legal move without searching.
+
+    It is an immediate win if one is found. Otherwise, it is the first move after which the game continues with a new
+    position. If there is no such move, a repetition is better than a draw, and a draw is better than a loss.
+    """
     moves = list(board.legal_moves)
     moves = [move for move in moves if move not in unwanted] or moves
     side, king = board.turn, board.king()
-    for move in moves:
-        # Nearly every winning move is made by the king or ends next to the king. Trying all moves would take too long.
-        if king is None or (move.start != king if side == "white" else not _adjacent(move.target, king, board.size)):
-            continue
+
+    def _worth(move: Move) -> int:
         board.push(move)
-        outcome = board.outcome()
+        outcome, repeats = board.outcome(), board.is_repetition()
         board.pop()
-        if outcome is not None and outcome.winner == side:
+        return 3 - repeats if outcome is None else {side: 4, None: 1}.get(outcome.winner, 0)
+
+    # Nearly every winning move is made by the king or ends next to the king. Trying all moves would take too long.
+    for move in moves:
+        near = move.start == king if side == "white" else king is not None and _adjacent(move.target, king, board.size)
+        if near and _worth(move) == 4:
             return move
-    return moves[0]
+    return next((move for move in moves if _worth(move) >= 3), None) or max(moves, key=_worth)
 
 
 def _adjacent(one: int, other: int, size: int) -> bool:
@@ -469,16 +481,23 @@ class Thinker:
     def __init__(self, player: Player) -> None:
         self._player = player
         self._thread: threading.Thread | None = None
+        # Another move can be sent while the player, such as an external program, is still searching.
+        getattr(player, "be_patient", lambda: None)()
 
     def choose(self, board: Board, limits: SearchLimits, patience: float, unwanted: Collection[Move] = ()) -> SentMove:
         """Return the player's move, or a fallback move if the player does not return a usable move in time.
 
-        ``patience`` is the time in seconds to wait for the player.
+        ``patience`` is the time in seconds to wait for the player. If the player is still searching an earlier
+        position, it gets the time that is left when it has finished, and no clock.
         """
         until = time.monotonic() + patience
         spare = plain_move(board.copy(), unwanted)
         if self._thread is not None and self._thread.is_alive():
-            return SentMove(spare, None, "the player is still searching an earlier position")
+            self._thread.join(max(until - time.monotonic(), 0.0))
+            if self._thread.is_alive():
+                return SentMove(spare, None, "the player was still searching an earlier position")
+            left = (limits.movetime or patience) - (patience - (until - time.monotonic()))
+            limits = limits._replace(movetime=max(left, 0.01), clock=None)
         found: list[Choice] = []
         failed: list[Exception] = []
 
@@ -501,3 +520,33 @@ class Thinker:
         if found[0].move in unwanted:
             return SentMove(spare, None, f"the server has already refused {found[0].move}")
         return SentMove(found[0].move, found[0], None)
+
+
+# -- trial of a start script -----------------------------------------------------------------
+
+
+def try_script(script: str, variant: Variant) -> None:
+    """Run a player's start script on a server in this process, and wait for a move. Raise `InputError` if it fails.
+
+    The script is started in another folder and without the search paths of this process.
+    """
+    board = Board(variant)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=_receive_move, args=(listener, board.position), daemon=True).start()
+        more = [board.turn, "2", "127.0.0.1", "--port", str(listener.getsockname()[1])]
+        environment = {**os.environ, "PATH": os.defpath, "PYTHONPATH": ""}
+        line = ["/bin/sh", "-c", script, "script", *more]
+        done = subprocess.run(line, cwd="/", env=environment, input="", capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = one_line(" ".join(done.stderr.splitlines()[-1:]))
+        raise InputError(f"failed in a trial: {reason}", subject="start script for this player")
+
+
+def _receive_move(listener: socket.socket, position: Position) -> None:
+    """Serve one client until it has sent its name and a move. Then end the game as a draw."""
+    with suppress(OSError, _ServerFailure), listener.accept()[0] as connection:
+        line = _Line(connection)
+        line.send(bologna.write_state(position))
+        for _ in range(2):
+            line.receive(_FIRST_STATE)
+        line.send(bologna.write_state(position, "DRAW"))

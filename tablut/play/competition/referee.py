@@ -97,10 +97,9 @@ class RefereeSettings(NamedTuple):
         InputError
             If a setting is invalid.
         """
-        if not 0 < self.timeout < 1e9:
-            raise InputError("expected a positive number of seconds", parameter="timeout", value=self.timeout)
-        if not 0 < self.wait < 1e9:
-            raise InputError("expected a positive number of seconds", parameter="wait", value=self.wait)
+        for name, value in (("timeout", self.timeout), ("wait", self.wait)):
+            if not 0 < value < 1e9:
+                raise InputError("expected a positive number of seconds", parameter=name, value=value)
         for port in (self.port_white, self.port_black):
             if not 0 <= port < 65536:
                 raise InputError("expected 0 to 65535", subject=f"port {port}")
