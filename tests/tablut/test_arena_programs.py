@@ -13,8 +13,12 @@ from tablut import Board, __version__
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
-from tablut.play.bridges import PROTOCOLS, player_for
-from tablut.play.bridges.programs import Process
+from tablut.play.arena.plan import Adjudication
+from tablut.play.bridges import PROTOCOLS, close_player, make_any, player_for, programs
+from tablut.play.bridges.htp import HtpWords
+from tablut.play.bridges.programs import REFUSAL, IdlePrograms, Process, ProgramAnswer, ProgramGame
+from tablut.play.bridges.uci import UciWords
+from tablut.play.competition.client import Thinker
 from tablut.play.competition.referee import ENDS
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search.limits import SearchLimits
@@ -23,6 +27,7 @@ from tablut.records import read_record
 from tablut.variants import load_variant
 from tablut.work.files import excerpt
 from tests.support.commands import answer
+from tests.support.waiting import PATIENCE
 
 RULES = load_variant("brandubh")
 ONE = SearchLimits(nodes=1)
@@ -31,6 +36,10 @@ RANDOM = contestant("random", ONE)
 SCRIPT = """
 import os, sys, time
 mode, log = sys.argv[1:3]
+said = ["info depth 3 score mate -4 nodes 77 pv a1-a2"]
+if mode.startswith("says "):
+    said = mode.removeprefix("says ").split("|")
+game = "g4-g5 e4-e6 f4-f6 d4-g4 d6-c6 g4-g1".split()
 def say(text):
     sys.stdout.write(text + "\\n")
     sys.stdout.flush()
@@ -48,11 +57,18 @@ while line := sys.stdin.readline():
         say("option name own type string default none")
         say("uciok" if mode != "wordless" else "hello")
     elif word == "isready":
+        if mode == "deaf":
+            os.close(0)
+            say("readyok")
+            time.sleep(60)
         say("readyok")
+    elif word == "position":
+        made = len(line.split()[3:])
     elif word == "quit" and mode != "stubborn":
         break
     elif word == "go":
-        say("info depth 3 score mate -4 nodes 77 pv a1-a2")
+        for text in said:
+            say(text)
         if mode == "crash":
             sys.stderr.write("first line\\nout of \\x1b[31mideas\\n")
             sys.stderr.flush()
@@ -73,8 +89,14 @@ while line := sys.stdin.readline():
         if mode == "binary":
             os.write(1, bytes(range(256)) + b"\\n")
         say({"garbage": "bestmove \\x1b[31mxyzzy", "none": "bestmove none", "short": "bestmove",
-             "opens": "bestmove e4-f4"}.get(mode, "bestmove a1-a2"))
+             "opens": "bestmove e4-f4"}.get(mode, "bestmove " + (game[made] if mode.startswith("says") else "a1-a2")))
 """
+
+
+@pytest.fixture(autouse=True)
+def a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Print no line about a program that takes long to start, because the machine may be busy."""
+    monkeypatch.setattr(programs, "_SILENCE", PATIENCE)
 
 
 @pytest.fixture
@@ -83,7 +105,7 @@ def fake(tmp_path: Path) -> Any:
     script.write_text(SCRIPT)
 
     def command(mode: str) -> str:
-        return f"program:'{sys.executable}' '{script}' {mode} '{tmp_path / 'log'}'"
+        return f"program:'{sys.executable}' '{script}' {shlex.quote(mode)} '{tmp_path / 'log'}'"
 
     return command
 
@@ -199,6 +221,129 @@ def test_our_engine_and_a_checkout_play_like_the_player_itself(program: str) -> 
         assert report.summary.faults == []
         games.append([one.game.moves for one in report.played])
     assert games[0] == games[1]
+
+
+# -- the words of an ``info`` line --------------------------------------------------------------
+
+
+EXACT = "info depth 9 score cp 10 nodes 5 pv a4-a5"
+SAID = {
+    "info string draw score cp 5000 offered": (None, None, 0),
+    "info depth 4 string score cp 5000": (None, None, 0),
+    f"{EXACT}|info string score mate 2": (10, None, 9),
+    "info depth 3 nodes 7 cp 5000 pv a4-a5": (None, None, 0),
+    "info depth 3 pv a4-a5 nodes 7 score cp -31": (-31, None, 3),
+    "info depth 3 score cp 10 wdl 400 300 300 nodes 5": (10, None, 3),
+    "info depth 3 score cp much nodes 5": (None, None, 0),
+    "info depth 3 score mate -4 nodes 5": (-29996, -4, 3),
+    # Only the best line counts.
+    "info depth 3 multipv 1 score cp 10|info depth 3 multipv 2 score cp 5000": (10, None, 3),
+    "info depth 3 score cp 5000 multipv 12": (None, None, 0),
+    # A bound that agrees with the score says nothing more, and one that does not counts in its direction only.
+    f"{EXACT}|info depth 10 score cp 5000 upperbound nodes 9": (10, None, 9),
+    f"{EXACT}|info depth 10 score cp -5000 lowerbound nodes 9": (10, None, 9),
+    f"{EXACT}|info depth 10 score cp 5000 lowerbound nodes 9": (5000, None, 10),
+    f"{EXACT}|info depth 10 score cp -5000 upperbound nodes 9": (-5000, None, 10),
+    f"{EXACT}|info depth 10 score cp 5000 nodes 9 lowerbound": (5000, None, 10),
+    "info depth 9 score cp 6000|info depth 10 score cp 5000 upperbound": (None, None, 10),
+    "info depth 9 score cp -6000|info depth 10 score cp -5000 lowerbound": (None, None, 10),
+    "info depth 9 score cp 6000|info depth 10 score cp 70 upperbound|info depth 10 score cp 60": (60, None, 10),
+    "info depth 10 score cp 5000 upperbound": (None, None, 10),
+    "info depth 10 score mate 9 lowerbound": (29991, 9, 10),
+    "info depth 10 score mate 9 upperbound": (None, None, 10),
+    "info depth 10 score mate -9 upperbound": (-29991, -9, 10),
+    "info depth 10 score mate -9 lowerbound": (None, None, 10),
+}
+
+
+@pytest.mark.parametrize("lines", SAID)
+def test_only_a_score_is_read_as_a_score(lines: str) -> None:
+    words = UciWords()
+    words.game = ProgramGame(RULES, "brandubh", PlayerOptions(), {})
+    for line in lines.split("|"):
+        assert words.receive(line) == ("", "")
+    choice = words.read(ProgramAnswer("bestmove", "bestmove g4-g5", words.info))
+    assert (choice.score, choice.mate, choice.depth) == SAID[lines]
+
+
+@pytest.mark.parametrize(
+    ("lines", "adjudicated"),
+    [
+        ("info depth 3 score cp 5000", True),
+        ("info string score cp 5000", False),
+        (f"{EXACT}|info depth 10 score cp 5000 upperbound", False),
+        (f"{EXACT}|info depth 3 multipv 2 score cp 5000", False),
+    ],
+)
+def test_no_game_is_decided_on_words_that_are_no_score(fake: Any, lines: str, adjudicated: bool) -> None:
+    second = contestant(fake("says info depth 3 score cp -5000"), ONE)
+    whole = plan(
+        fake(f"says {lines}"), openings=Openings(0, 1, 1), second=second, adjudication=Adjudication(None, 2, 4000)
+    )
+    ends = {one.game.termination for one in play_match(whole).played}
+    assert ends == {"adjudicated_by_scores" if adjudicated else "king_escaped"}
+
+
+def test_the_names_of_options_may_contain_any_word() -> None:
+    words = UciWords()
+    for line in ("option name Piece type type combo default a var b", "option name Clear hash type button"):
+        words.receive(line)
+    assert words.options == {"piece type": "Piece type", "clear hash": "Clear hash"}
+
+
+def test_only_an_equals_sign_of_its_own_begins_an_answer() -> None:
+    words = HtpWords()
+    assert [words.receive(text)[0] for text in ("= play attacker d11 d9", "=", "== thinking ==", "?!", "? no")] == [
+        *("=", "=", "", "", REFUSAL)
+    ]
+
+
+# -- programs that do not start, or not any more --------------------------------------------------
+
+
+def test_whoever_waits_for_a_program_is_told_so_and_not_for_long(
+    fake: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(programs, "_GREETING", 0.7)
+    monkeypatch.setattr(programs, "_SILENCE", 0.1)
+    assert run(["match", fake("wordless"), "random", "-v", "brandubh", "-n", "2", "--nodes", "1"]) == 2
+    waiting, given_up = capsys.readouterr().err.splitlines()
+    assert "0.7 s" in waiting
+    assert "0.7 s" in given_up
+    assert "patience" in given_up
+
+
+def test_a_program_that_closes_its_input_is_not_waited_for(fake: Any) -> None:
+    with (
+        player_for(fake("deaf"), RULES, PlayerOptions(settings=(("patience", "20"),))) as player,
+        pytest.raises(MachineError) as found,
+    ):
+        player.choose(Board(RULES), ONE)
+    assert not isinstance(found.value, TimeoutError)
+
+
+@pytest.mark.parametrize("in_match", [False, True])
+def test_a_program_is_started_again_outside_a_match_only(fake: Any, tmp_path: Path, in_match: bool) -> None:
+    with IdlePrograms() as idle:
+        player = make_any(fake("crash"), RULES, PlayerOptions(), idle if in_match else None)
+        for _ in range(3):
+            with pytest.raises(MachineError):
+                player.choose(Board(RULES), ONE)
+        close_player(player)
+    assert len(pids(tmp_path)) == (1 if in_match else 3)
+    assert not any(runs(pid) for pid in pids(tmp_path))
+
+
+def test_a_late_answer_is_waited_for_where_another_move_can_be_sent(
+    fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "_LATE", 0.01)
+    with player_for(fake("late"), RULES, PlayerOptions()) as player:
+        thinker, limits = Thinker(player), SearchLimits(movetime=0.05)
+        assert thinker.choose(Board(RULES), limits, 0.05).choice is None
+        thinker.choose(Board(RULES), limits, PATIENCE)
+    assert (tmp_path / "log").read_text().count("go movetime") == 2
+    assert len(pids(tmp_path)) == 1
 
 
 # -- wherever a player is named ----------------------------------------------------------------

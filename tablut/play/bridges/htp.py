@@ -77,7 +77,7 @@ class HtpWords(Words):
 
     def receive(self, text: str) -> tuple[str, str]:
         """Process a line from the program, and return its kind (answer, refusal or neither) and an empty reply."""
-        return ({"=": "=", "?": REFUSAL}.get(text[:1], ""), "")
+        return ({"=": "=", "?": REFUSAL}.get("".join(text.split()[:1]), ""), "")
 
     def greet(self, process: Process, seconds: float) -> None:
         """Request the program's name."""

@@ -17,10 +17,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import IO, Any, ClassVar, Final, NamedTuple
 
 from tablut.board import Board
-from tablut.cli.streams import one_line
+from tablut.cli.streams import complain, one_line
 from tablut.errors import InputError, MachineError
 from tablut.play.players import Choice, PlayerOptions
 from tablut.play.players.registry import Setting, read_settings
@@ -59,11 +60,11 @@ class UnreadableMoveError(InputError):
 
 
 class ProgramAnswer(NamedTuple):
-    """Answer from a program: its kind, its text and the last line of information about the search."""
+    """Answer from a program: its kind, its text, and the numbers that the program reported about its search."""
 
     kind: str
     text: str
-    info: str
+    info: dict[str, int]
 
 
 class ProgramGame(NamedTuple):
@@ -94,8 +95,8 @@ class Words(ABC):
     def __init__(self) -> None:
         self.name = ""
         """Name reported by the program."""
-        self.info = ""
-        """Last line of information from the program about its search."""
+        self.info: dict[str, int] = {}
+        """Numbers that the program has reported about its current search, if the protocol supports this."""
 
     @classmethod
     @abstractmethod
@@ -249,7 +250,7 @@ class Process:
                 kind, reply = self.words.receive(text)
                 if kind:
                     self._answers.put(ProgramAnswer(kind, text, self.words.info))
-                    self.words.info = ""
+                    self.words.info = {}
                 self._unrequested += bool(kind or reply)
                 if self._unrequested > _MOST_ANSWERS:
                     self._fault = f"sent more than {_MOST_ANSWERS} unrequested answers"
@@ -267,12 +268,14 @@ class Process:
 
     # -- requests ----------------------------------------------------------------------
 
-    def send(self, lines: str) -> None:
-        """Write lines to the program. If it has exited, the lines are lost and the next `request` fails."""
+    def send(self, lines: str) -> bool:
+        """Write lines to the program. Return False if the lines are lost, because it has closed its input."""
         assert self._popen.stdin is not None
         with self._writing, suppress(OSError, ValueError):
             self._popen.stdin.write(lines.encode())
             self._popen.stdin.flush()
+            return True
+        return False
 
     def request(self, lines: str, answer: str, seconds: float, times: int = 1) -> ProgramAnswer:
         """Write lines to the program and return its answer.
@@ -282,7 +285,7 @@ class Process:
         """
         deadline = time.monotonic() + seconds
         if lines:
-            self.words.info = ""
+            self.words.info = {}
             with suppress(queue.Empty):
                 while self._answers.get_nowait() is not None:
                     pass
@@ -290,7 +293,9 @@ class Process:
         self._unrequested = -times
         # If the program does not read its input, writing could block for ever. The alarm then kills the program.
         with alarm(seconds, self.kill), suppress(queue.Empty):
-            self.send(lines)
+            if not (reads := self.send(lines)):
+                # It may have answered before it exited. If it still runs, it cannot know the request.
+                deadline = min(deadline, time.monotonic() + _LEAVE)
             while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
                 if found.kind == REFUSAL:
                     raise ProgramError(f"replied {excerpt(found.text)}", subject=f"program {excerpt(self._command)}")
@@ -301,9 +306,9 @@ class Process:
             if time.monotonic() < deadline:
                 raise ProgramError(self._why(), subject=f"program {excerpt(self._command)}")
         self.kill()
-        raise LateError(
-            f"no {answer} within {seconds:g} s{self._last_lines()}", subject=f"program {excerpt(self._command)}"
-        )
+        problem = f"no {answer} within {seconds:g} s" if reads else "closed its input"
+        kind = LateError if reads else ProgramError
+        raise kind(problem + self._last_lines(), subject=f"program {excerpt(self._command)}")
 
     def _why(self) -> str:
         """Return the reason why the program ended, as one line of text."""
@@ -415,8 +420,8 @@ class IdlePrograms:
 # -- programs as players ------------------------------------------------------------
 
 
-# A program that is late, writes something unreadable or exits loses its game, like any player at fault. Its process is
-# then ended.
+# In a match, a program that is late, writes something unreadable or exits loses its game, like any player at fault. Its
+# process is then ended. Outside a match, it is started again when its next move is due.
 #
 # A process plays one game after another and is notified of each new game. It therefore has to start only once in a
 # match, and it ends with the match.
@@ -427,6 +432,10 @@ _LATE: Final = 5.0
 _PATIENCE: Final = "patience"
 _SETTINGS: Final = {_PATIENCE: Setting(600.0, least=0.01, most=1e6)}
 """Setting that is not sent to the program. It is the time in seconds allowed for requests without a time limit."""
+_GREETING: Final = 30.0
+"""Time in seconds allowed for a program's greeting, unless the setting above is given."""
+_SILENCE: Final = 3.0
+"""Time in seconds after which the user is informed that a program has not started yet."""
 
 
 @contextmanager
@@ -453,6 +462,8 @@ class ProgramPlayer(OneCaller):
         own = {name: value for name, value in options.settings if name != _PATIENCE}
         patience = options._replace(settings=tuple(pair for pair in options.settings if pair[0] == _PATIENCE))
         self._patience = float(read_settings("program", patience, _SETTINGS)[_PATIENCE])
+        self._greeting = self._patience if patience.settings else _GREETING
+        self._words, self._late = words, _LATE
         with _naming(command):
             rules, self.unsupported = words.rules(variant, own)
             extra = sorted(own) + ["threads"] * (options.threads != 1)
@@ -460,18 +471,27 @@ class ProgramPlayer(OneCaller):
                 raise InputError(f"its protocol does not support options, such as {excerpt(extra[0])}")
         self._own_idle = idle is None
         self._idle = IdlePrograms() if idle is None else idle
-        self._process, new = self._idle.take(command, words)
-        self._process.words.game = ProgramGame(variant, rules, options, own)
+        self._game = ProgramGame(variant, rules, options, own)
         self._winner: str | None = None
+        self._start()
+
+    def _start(self) -> None:
+        """Take a process from the pool, and wait until it is ready for the game."""
         self._good = False
+        self._process, new = self._idle.take(self._command, self._words)
+        words, shown = self._process.words, f"program {excerpt(self._command)}"
+        words.game = self._game
         try:
-            with _naming(command):
-                if new:
-                    self._process.words.greet(self._process, self._patience)
-                self._process.words.begin(self._process, self._patience)
+            with _naming(self._command):
+                steps = [(words.greet, "its greeting", self._greeting), (words.begin, "it to be ready", self._patience)]
+                for step, what, seconds in steps[not new :]:
+                    line = f"{shown}: waiting for {what}, for at most {seconds:g} s"
+                    with alarm(_SILENCE + seconds * (not new), partial(complain, line)):
+                        step(self._process, seconds)
         except (ProgramError, InputError) as error:
-            self.close()
-            raise InputError(error.problem, subject=error.subject, remedy=error.remedy) from error
+            self._idle.give_back(self._command, self._process, good=False)
+            way = "use a program with this protocol, or set its option patience" * isinstance(error, LateError)
+            raise InputError(error.problem, subject=error.subject, remedy=error.remedy or way) from error
         self._good = True
 
     @property
@@ -482,11 +502,14 @@ class ProgramPlayer(OneCaller):
     @alone
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Request a move from the program and return it."""
+        if self._own_idle and not self._process.usable:
+            self._idle.give_back(self._command, self._process, good=False)
+            self._start()
         words = self._process.words
         with _naming(self._command):
             words.check(limits, elsewhere=str(opening_of(board)) != words.game.variant.start_position)
         time = limits.movetime if limits.clock is None else limits.clock.left
-        seconds = self._patience if time is None else time + _LATE
+        seconds = self._patience if time is None else time + self._late
         self._good = False
         answer = words.request_move(self._process, board, limits, seconds)
         try:
@@ -495,6 +518,10 @@ class ProgramPlayer(OneCaller):
             raise UnreadableMoveError(f"program {excerpt(self._command)}: replied {excerpt(answer.text)}") from None
         self._good = True
         return choice
+
+    def be_patient(self) -> None:
+        """Wait for a late answer as long as for a greeting, because the caller can do without it."""
+        self._late = max(_LATE, self._greeting)
 
     def over(self, winner: str) -> None:
         """Store the game result. `close` sends it to the program."""

@@ -30,8 +30,41 @@ from tablut.work.files import excerpt
 
 _MOST_OPTIONS: Final = 1000
 _NUMBER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)
-_OTHER_LINE: Final = re.compile(r"\bmultipv (?!1\b)", re.ASCII)
 _ANSWERS: Final = ("bestmove", "readyok", "uciok")
+_KINDS: Final = ("button", "check", "combo", "spin", "string")
+_COUNTERS: Final = ("depth", "nodes", "tbhits", "multipv")
+_BOUNDS: Final = {"lowerbound": 1, "upperbound": -1}
+
+
+def read_info(line: str, known: dict[str, int]) -> dict[str, int]:
+    """Return what is known about a search after an ``info`` line: numbers, keyed by the words before them.
+
+    The words are read in order. The word ``string`` begins free text, so nothing after it counts, and ``cp`` and
+    ``mate`` count only after ``score``. The value of ``cp`` is always in points, even if the program reports a number
+    of plies. A line without a score, and a line for another move than the best one (``multipv``), change nothing.
+
+    A bound changes a score only if it contradicts it. Then a lower bound counts as the score if it favours the side to
+    move, an upper bound counts if it favours the opponent, and any other bound leaves no score.
+    """
+    found: dict[str, int] = {}
+    scored = False
+    for word, value in pairwise([*line.split()[1:], ""]):
+        if word == "string":
+            break
+        scored |= word == "score"
+        if word in _BOUNDS:
+            found["bound"] = _BOUNDS[word]
+        elif (word in _COUNTERS or (scored and word in ("cp", "mate"))) and _NUMBER.fullmatch(value):
+            found.setdefault(word, int(value))
+    mate = found.pop("mate", 0)
+    if 0 < abs(mate) < MATE:
+        found |= {"mate": mate, "cp": MATE - mate if mate > 0 else -MATE - mate}
+    score, bound, before = found.get("cp"), found.get("bound", 0), known.get("cp")
+    if score is None or found.get("multipv", 1) != 1:
+        return known
+    if bound and before is not None and bound * (score - before) <= 0:
+        return known | {name: found[name] for name in ("nodes", "tbhits") if name in found}
+    return found if bound * score >= 0 else {name: found[name] for name in found if name not in ("cp", "mate")}
 
 
 def go(limits: SearchLimits, turn: SideName = "white") -> str:
@@ -85,12 +118,14 @@ class UciWords(Words):
     def receive(self, text: str) -> tuple[str, str]:
         """Process a line from the program. Store names, options and scores. Return an answer's keyword and text."""
         words = text.split()
-        if words[:1] == ["info"] and "score" in words and not _OTHER_LINE.search(text):
-            self.info = text
+        if words[:1] == ["info"]:
+            self.info = read_info(text, self.info)
         elif words[:2] == ["id", "name"]:
             self.name = " ".join(words[2:])
         elif words[:2] == ["option", "name"] and len(self.options) < _MOST_OPTIONS:
-            name = " ".join(words[2 : words.index("type") if "type" in words else None])
+            # The name itself may contain the word `type`.
+            ends = [place for place, pair in enumerate(pairwise(words)) if pair[0] == "type" and pair[1] in _KINDS]
+            name = " ".join(words[2 : ends[0] if ends else None])
             self.options[name.lower()] = name
         return (words[0] if words and words[0] in _ANSWERS else "", "")
 
@@ -142,19 +177,10 @@ class UciWords(Words):
         return str(one)
 
     def read(self, answer: ProgramAnswer) -> Choice:
-        """Return the move, with the score and the statistics that can be parsed from the last ``info`` line."""
+        """Return the move, with the score and the statistics from the program's ``info`` lines."""
         move = read_move(answer.text.split()[1], self.game.variant.size).move
-        reported: dict[str, int] = {}
-        for name, value in pairwise(answer.info.split()):
-            if name in ("depth", "nodes", "tbhits", "cp", "mate") and _NUMBER.fullmatch(value):
-                reported.setdefault(name, int(value))
-        depth, nodes, tbhits = (max(reported.get(name, 0), 0) for name in ("depth", "nodes", "tbhits"))
-        mate, score = reported.get("mate"), reported.get("cp")
-        if mate is not None and 0 < abs(mate) < MATE:
-            score = MATE - mate if mate > 0 else -MATE - mate
-        else:
-            mate = None
-        return Choice(move, score, mate, depth, nodes, (move,), tbhits)
+        depth, nodes, tbhits = (max(answer.info.get(name, 0), 0) for name in ("depth", "nodes", "tbhits"))
+        return Choice(move, answer.info.get("cp"), answer.info.get("mate"), depth, nodes, (move,), tbhits)
 
 
 def option_line(option: tuple[str, str]) -> str:
