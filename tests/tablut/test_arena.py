@@ -23,13 +23,22 @@ from tablut.errors import InputError
 from tablut.play import bridges
 from tablut.play.arena import MatchPlan, Openings, Sprt, contestant, measure, play_match
 from tablut.play.arena.cli import show_match
-from tablut.play.arena.statistics import Tally, elo_of, same_chances, score_of, superiority, wilson
-from tablut.play.arena.tournament import ratings
+from tablut.play.arena.statistics import (
+    Tally,
+    elo_of,
+    interval_of_share,
+    same_chances,
+    score_of,
+    superiority,
+    wilson,
+)
+from tablut.play.arena.tournament import _estimated, ratings
 from tablut.play.players import Choice
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move
 from tablut.rules.naive import NaiveGame
 from tablut.variants import load_variant
+from tests.support.simulation import assert_covered
 from tests.support.waiting import Clock
 
 RULES = load_variant("brandubh")
@@ -126,6 +135,34 @@ def test_a_player_at_fault_loses_its_game_and_not_the_match(
     assert re.search(r"bad\S* 2$", elo)
     # A fault is read back as one.
     assert play_match(whole, folder=tmp_path).played == report.played
+
+
+def test_moves_over_time_within_the_grace_are_counted_and_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real, dreaming = bridges.make_player, Dreaming()
+    monkeypatch.setattr(bridges, "make_player", lambda name, *rest: dreaming if name == "slow" else real(name, *rest))
+    monkeypatch.setattr("tablut.play.arena.game.time", CLOCK)
+    for slow in (contestant("slow@movetime=0.01", ONE), contestant("slow@tc=0.4", ONE)):
+        # No position can occur for the third time in six plies.
+        rules = load_variant("copenhagen")
+        whole = MatchPlan(rules, RANDOM, slow, 2, openings=Openings(0, 1, 1), grace=1, most_plies=6)
+        folder = tmp_path / slow.text
+        summary = play_match(whole, folder=folder).summary
+        assert summary.termination == {"ply_cap": 2}
+        # On a clock, the first two of its three moves in each game are in time.
+        moves, worst = (6, 0.14) if slow.control is None else (2, 0.05)
+        assert (summary.moves_over_time, summary.worst_excess) == ([0, moves], [0, worst])
+        assert play_match(whole, folder=folder).summary == summary
+        show_match(PeopleConsole(), summary)
+        (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("over time"))
+        assert slow.text in line
+        assert f"{moves} moves" in line
+        assert "random" not in line
+    record = next(folder.glob("game-*.txt"))
+    record.write_text(record.read_text().replace('[MovesOverTime "1 0"]\n', "").replace('[MovesOverTime "0 1"]\n', ""))
+    with pytest.raises(InputError, match="changed"):
+        play_match(whole, folder=folder)
 
 
 # -- what is kept ------------------------------------------------------------------------------
@@ -360,6 +397,91 @@ def test_a_test_that_makes_no_sense_is_refused(wrong: Sprt) -> None:
     with pytest.raises(InputError) as refused:
         wrong.checked()
     assert refused.value.parameter == ("errors" if wrong.elo1 > wrong.elo0 else "sprt")
+
+
+# -- coverage: how often each kind of interval contains the truth, in games whose truth is known --------
+
+
+def tally_of(pairs: tuple[int, ...]) -> Tally:
+    """Return the counts of pairs in which a player scored 0, ½, 1, 1½ and 2 points; one point is two draws."""
+    lost, half, even, more, won = pairs
+    return Tally(2 * won + more, half + 2 * even + more, 2 * lost + half, (lost, half, even, more, won))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "chances"),
+    [
+        # So few pairs that dividing by their number instead of one less would show. The interval takes the mean of the
+        # pairs as normal, which few pairs are only roughly; with these chances it holds even so.
+        (12, (0, 0.1, 0.8, 0.1, 0)),
+        (12, (0, 0.5, 0, 0.5, 0)),
+        (12, (0.5, 0, 0, 0, 0.5)),
+        (4, (0.2, 0, 0.6, 0, 0.2)),
+        # A match of some length, between players of different strength.
+        (400, (0.1, 0.2, 0.3, 0.25, 0.15)),
+    ],
+)
+def test_the_elo_of_pairs_lies_in_its_interval(pairs: int, chances: tuple[float, ...]) -> None:
+    draws, level = (20_000 if pairs < 100 else 4_000), 0.95
+    truth = elo_of(sum(chance * place / 4 for place, chance in enumerate(chances)))
+    drawn, times = np.unique(
+        np.random.default_rng(67).multinomial(pairs, chances, size=draws), axis=0, return_counts=True
+    )
+    assert truth is not None
+    hits = 0
+    for counts, number in zip(drawn.tolist(), times.tolist(), strict=True):
+        low, high = (elo_of(end) for end in interval_of_share(tally_of(tuple(counts)), level))
+        # An end that is None is infinite.
+        hits += number * ((low is None or low <= truth + 1e-9) and (high is None or truth - 1e-9 <= high))
+    assert_covered(hits, draws, level)
+
+
+@pytest.mark.parametrize("level", [0.95, 0.99])
+@pytest.mark.parametrize("drawn_games", [0.0, 0.4])
+def test_a_share_lies_in_wilsons_interval(level: float, drawn_games: float) -> None:
+    """For shares all over the range: for a single share, the interval holds a little more or less often."""
+    random, games, draws = np.random.default_rng(68), 60, 10_000
+    shares = random.random(draws)
+    # A drawn game is half a point, so the other games are won a little less often.
+    even = drawn_games * 2 * np.minimum(shares, 1 - shares)
+    halves = random.binomial(games, even)
+    wins = random.binomial(games - halves, (shares - even / 2) / (1 - even))
+    found = [wilson(points, games, level) for points in (wins + halves / 2).tolist()]
+    assert_covered(sum(low <= share <= high for (low, high), share in zip(found, shares, strict=True)), draws, level)
+
+
+def test_ratings_lie_in_their_intervals() -> None:
+    random, truth, level, tournaments, hits = np.random.default_rng(69), [-90.0, -20.0, 30.0, 80.0], 0.95, 1_000, 0
+    for _ in range(tournaments):
+        points = {
+            (i, j): (float(random.binomial(200, score_of(truth[i] - truth[j]))), 200)
+            for j in range(4)
+            for i in range(j)
+        }
+        # One player only, because the ratings of a tournament depend on each other.
+        low, high = ratings(4, points)[0].interval
+        hits += low <= truth[0] <= high
+    assert_covered(hits, tournaments, level)
+
+
+def test_means_of_measured_games_lie_in_their_intervals() -> None:
+    random, level, draws = np.random.default_rng(70), 0.95, 4_000
+    found = [_estimated(lengths) for lengths in random.poisson(60, size=(draws, 100)).tolist()]
+    assert_covered(sum(one.low <= 60 <= one.high for one in found), draws, level)
+
+
+def test_the_sequential_test_errs_as_rarely_as_it_says() -> None:
+    """Games of which one hypothesis is true; each test ends, and its error is at most the one that was allowed."""
+    random, test, tests = np.random.default_rng(71), Sprt(0, 60, 0.1, 0.1), 400
+    for right, elo in (("rejected", 0), ("accepted", 60)):
+        more = score_of(elo) - 0.5
+        ends = []
+        for _ in range(tests):
+            pairs = np.zeros(5, dtype=int)
+            while (state := test.state(pairs.tolist())) == "running":
+                pairs += random.multinomial(5, (0.1 - more, 0.2, 0.4, 0.2, 0.1 + more))
+            ends.append(state)
+        assert_covered(ends.count(right), tests, 0.9)
 
 
 # -- two sets of games ---------------------------------------------------------------------

@@ -154,17 +154,9 @@ class PairedOptions(GameOptions):
             from tablut.engine import engine_for
 
             engine_for(rules)  # reject a board where openings cannot be scored now, not in the match
+        lines, judge = self._openings(), self._adjudication(rules)
         return everyone, MatchPlan(
-            rules,
-            everyone[0],
-            everyone[1],
-            games,
-            self.seed,
-            self._openings(),
-            start,
-            self.most_plies,
-            self.grace,
-            adjudication=self._adjudication(rules),
+            rules, everyone[0], everyone[1], games, self.seed, lines, start, self.most_plies, self.grace, True, judge
         )
 
     def _openings(self) -> Openings | BookOpenings:
@@ -342,6 +334,13 @@ def _elo_text(summary: MatchSummary) -> str:
     return f"{_elo(summary.elo, summary.score)} ({_elo(low, low_share)} to {_elo(high, high_share)})"
 
 
+def _show_over_time(console: PeopleConsole, summary: MatchSummary) -> None:
+    """Print how often and how far the players exceeded their time, if they did so."""
+    players = zip((summary.a, summary.b), summary.moves_over_time, summary.worst_excess, strict=True)
+    if said := [f"{name} {plural(moves, 'move')}, by up to {worst:.3f} s" for name, moves, worst in players if moves]:
+        console.print(f"over time    {'; '.join(said)}", soft_wrap=True)
+
+
 def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
     """Print the results of a match."""
     console.print(f"{summary.a} against {summary.b}, {summary.variant}", style="bold")
@@ -359,6 +358,7 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
         console.print(
             f"clocks       {' and '.join(one or 'none' for one in summary.time_controls)}; {used} used a game"
         )
+    _show_over_time(console, summary)
     if summary.adjudicated:
         console.print(f"adjudicated  {plural(summary.adjudicated, 'game')} decided before the end")
     sure = "over 99.9 %" if summary.superiority > 0.999 else _percent(summary.superiority)
@@ -423,5 +423,6 @@ def show_tournament(console: PeopleConsole, summary: TournamentSummary) -> None:
         ),
     )
     for match in summary.matches:
+        _show_over_time(console, match)
         for fault in match.faults:
             console.print(f"fault: {fault}", style="red")

@@ -12,7 +12,7 @@ from tablut.indexing.values import value_of, verdict_of, within_limit
 from tablut.play.arena.plan import Adjudication, Contestant
 from tablut.play.bridges.programs import UnreadableMoveError
 from tablut.play.players import Choice, Player
-from tablut.play.search.limits import RunningClock, SearchLimits
+from tablut.play.search.limits import RunningClock
 from tablut.position import SIDES, Move, Position, SideName
 from tablut.prober import find_prober
 from tablut.variants import Variant
@@ -41,7 +41,11 @@ class Seat(NamedTuple):
 
 @brief
 class EndedGame(NamedTuple):
-    """Finished game: its moves, its result and statistics about both players."""
+    """Finished game: its moves, its result and statistics about both players.
+
+    ``over`` is each player's number of moves that took longer than its time, and ``excess`` is their largest excess in
+    seconds. Within the grace of the match, such a move does not lose the game.
+    """
 
     moves: tuple[Move, ...]
     winner: Winner
@@ -50,6 +54,8 @@ class EndedGame(NamedTuple):
     seconds: tuple[float, float]
     nodes: tuple[int, int]
     longest: tuple[float, float]
+    over: tuple[int, int] = (0, 0)
+    excess: tuple[float, float] = (0.0, 0.0)
 
 
 # -- adjudication --------------------------------------------------------------------------
@@ -131,6 +137,7 @@ def play_game(
     controls = {side: seat.contestant.control for side, seat in seats.items()}
     clocks = {side: RunningClock(control) for side, control in controls.items() if control is not None}
     seconds, nodes, longest = {"white": 0.0, "black": 0.0}, {"white": 0, "black": 0}, {"white": 0.0, "black": 0.0}
+    over, excess = {"white": 0, "black": 0}, {"white": 0.0, "black": 0.0}
     scores: list[int | None] = []
     fault, blamed = None, ""
     while (ended := _ended(board, most_plies, judge, scores)) is None:
@@ -147,12 +154,16 @@ def play_game(
             fault = f"{type(error).__name__}: {error}"
             blamed = next((name for kind, name in _FAULTS if isinstance(error, kind)), "crash")
         taken = round(time.perf_counter() - began, 6)
-        seconds[side] += taken
+        seconds[side] = round(seconds[side] + taken, 6)
         longest[side] = max(longest[side], taken)
+        left = limits.movetime if clock is None else clock.left
+        if left is not None and taken > left:
+            over[side] += 1
+            excess[side] = max(excess[side], round(taken - left, 6))
         if choice is not None:
             nodes[side] += choice.nodes
             allowed = seat.contestant.grace if grace is None else grace
-            blamed, fault = _made(board, choice, limits, taken, clock, allowed)
+            blamed, fault = _made(board, choice, left, taken, clock, allowed)
         if fault is not None:
             fault = " ".join(f"{seat.contestant.text}: {fault}".split())
             ended = _OPPONENT[side], blamed
@@ -161,14 +172,8 @@ def play_game(
         scores.append(score if score is None or side == "white" else -score)
         if clock is not None:
             clock.press(taken)
-    return EndedGame(
-        tuple(board.move_stack),
-        *ended,
-        fault,
-        (round(seconds["white"], 6), round(seconds["black"], 6)),
-        (nodes["white"], nodes["black"]),
-        (longest["white"], longest["black"]),
-    )
+    both = [(of_side["white"], of_side["black"]) for of_side in (seconds, nodes, longest, over, excess)]
+    return EndedGame._make([tuple(board.move_stack), *ended, fault, *both])
 
 
 def _ended(
@@ -189,10 +194,9 @@ def _ended(
 
 
 def _made(
-    board: Board, choice: Choice, limits: SearchLimits, taken: float, clock: RunningClock | None, allowed: float
+    board: Board, choice: Choice, left: float | None, taken: float, clock: RunningClock | None, allowed: float
 ) -> tuple[str, str | None]:
     """Make a player's move. If it is late or illegal, return the termination and the fault."""
-    left = limits.movetime if clock is None else clock.left
     if left is not None and taken > left + allowed:
         if clock is not None:
             return "time", f"{taken:.3f} s with {left:.3f} s left on its clock of {clock.control}"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final, NamedTuple, TypeVar
 
 from tablut.board import Board
@@ -107,6 +108,11 @@ class MatchSummary(Result):
         Mean time in seconds that each player used in a game.
     slowest : list of float
         Time in seconds of each player's slowest move.
+    moves_over_time : list of int
+        Number of moves for which each player took longer than its time for a move or its clock allowed. Within the
+        grace of the match, such a move does not lose the game.
+    worst_excess : list of float
+        Largest excess in seconds among these moves.
     nodes_a_second : list of float or None
         Nodes per second of each player, or None for a player that does not count nodes.
     sprt : SprtSummary or None
@@ -137,6 +143,8 @@ class MatchSummary(Result):
     time_controls: tuple[str | None, str | None] = (None, None)
     seconds_a_game: tuple[float, float] = (0.0, 0.0)
     slowest: list[float]
+    moves_over_time: list[int]
+    worst_excess: list[float]
     nodes_a_second: list[float | None]
     sprt: SprtSummary | None
 
@@ -306,21 +314,13 @@ def _one_game(
     return ScoredGame(number, pairing.first_is_white, game)
 
 
-def _complete_pairs(played: dict[int, ScoredGame]) -> list[tuple[float, float]]:
-    """Return the pairs' points in order, up to the first incomplete pair."""
-    pairs, number = [], 0
-    while number in played and number + 1 in played:
-        pairs.append((played[number].points, played[number + 1].points))
-        number += 2
-    return pairs
-
-
 def _end_of_test(played: dict[int, ScoredGame], sprt: Sprt) -> int | None:
     """Return the number of pairs after which the test ended, or None if the test is still running."""
-    pairs = _complete_pairs(played)
-    for count in range(1, len(pairs) + 1):
-        if sprt.state(Tally.of([], pairs[:count]).pairs) != "running":
-            return count
+    pairs: list[tuple[float, float]] = []
+    while (number := 2 * len(pairs)) in played and number + 1 in played:
+        pairs.append((played[number].points, played[number + 1].points))
+        if sprt.state(Tally.of([], pairs).pairs) != "running":
+            return len(pairs)
     return None
 
 
@@ -328,11 +328,8 @@ def _report(plan: MatchPlan, played: dict[int, ScoredGame], sprt: Sprt | None) -
     ended = None if sprt is None else _end_of_test(played, sprt)
     counted = sorted(played) if ended is None else list(range(2 * ended))
     games = tuple(played[number] for number in counted)
-    partners = [
-        (played[number].points, played[number + 1].points)
-        for number in counted
-        if number % 2 == 0 and number + 1 in played
-    ]
+    pairs = ((one, one + 1) for one in counted if one % 2 == 0 and one + 1 in played)
+    partners = [(played[one].points, played[other].points) for one, other in pairs]
     tally = Tally.of([one.points for one in games], partners)
     return MatchReport(games, tally, _summary(plan, games, tally, sprt))
 
@@ -348,6 +345,8 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
         by_colour[name] = {"wins": found.wins, "draws": found.draws, "losses": found.losses}
     # The first player's points show which player lost the game through a fault.
     faulty = Counter(one.points for one in games if one.game.termination in FAULTS)
+    names = ("seconds", "longest", "nodes", "over", "excess")
+    seconds, longest, nodes, over, excess = ([_values(games, name, place) for place in (0, 1)] for name in names)
     elos = [elo_of(share) for share in (tally.share, low, high)]
     return MatchSummary(
         variant=plan.variant.name,
@@ -372,30 +371,25 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
         lost_by_fault=(faulty[0], faulty[1]),
         adjudicated=sum(one.game.termination in ADJUDICATED for one in games),
         time_controls=(_control(plan.first), _control(plan.second)),
-        seconds_a_game=(_mean_seconds(games, 0), _mean_seconds(games, 1)),
-        slowest=[round(max(one.game.longest[_colour(one, place)] for one in games), 3) for place in (0, 1)],
-        nodes_a_second=[_speed(games, place) for place in (0, 1)],
+        seconds_a_game=(round(fmean(seconds[0]), 3), round(fmean(seconds[1]), 3)),
+        slowest=[round(max(found), 3) for found in longest],
+        moves_over_time=[sum(found) for found in over],
+        worst_excess=[round(max(found), 3) for found in excess],
+        nodes_a_second=[
+            round(sum(made) / sum(spent)) if sum(made) and sum(spent) else None
+            for made, spent in zip(nodes, seconds, strict=True)
+        ],
         sprt=None if sprt is None else _sprt_summary(sprt, tally),
     )
 
 
-def _colour(one: ScoredGame, place: int) -> int:
-    """Return the colour in a game (0 for white, 1 for black) of the first player (place 0) or the second (place 1)."""
-    return place if one.first_is_white else 1 - place
+def _values(games: Sequence[ScoredGame], name: str, place: int) -> list[Any]:
+    """Return a value of each game for the first player (place 0) or the second (place 1)."""
+    return [getattr(one.game, name)[place if one.first_is_white else 1 - place] for one in games]
 
 
 def _control(one: Contestant) -> str | None:
     return None if one.control is None else str(one.control)
-
-
-def _mean_seconds(games: Sequence[ScoredGame], place: int) -> float:
-    return round(sum(one.game.seconds[_colour(one, place)] for one in games) / len(games), 3)
-
-
-def _speed(games: Sequence[ScoredGame], place: int) -> float | None:
-    seconds = sum(one.game.seconds[_colour(one, place)] for one in games)
-    nodes = sum(one.game.nodes[_colour(one, place)] for one in games)
-    return round(nodes / seconds) if nodes and seconds else None
 
 
 def _rounded(elo: float | None) -> float | None:
@@ -446,6 +440,9 @@ def record_text(plan: MatchPlan, number: int, game: EndedGame) -> str:
     if plan.first.control is not None or plan.second.control is not None:
         controls = [_control(one) or "-" for one in (plan.first, plan.second)]
         tags["TimeControls"] = " ".join(controls if white_first else controls[::-1])
+    if any(game.over):
+        tags["MovesOverTime"] = " ".join(map(str, game.over))
+        tags["Excess"] = " ".join(f"{value:.6f}" for value in game.excess)
     if game.fault is not None:
         tags["Fault"] = game.fault
     tags["Digest"] = digest_of([tags, [str(move) for move in game.moves], game.winner])
@@ -504,7 +501,8 @@ def _held_to_plan(
         seconds, longest = (_pair(tags[name], float) for name in ("Seconds", "Slowest"))
         nodes, moves = _pair(tags["Nodes"], int), tuple(said.move for said in record.moves)
         end, fault = tags["Termination"], tags.get("Fault")
-        game = EndedGame(moves, record.result or "draw", end, fault, seconds, nodes, longest)
+        late = _pair(tags.get("MovesOverTime", "0 0"), int), _pair(tags.get("Excess", "0 0"), float)
+        game = EndedGame(moves, record.result or "draw", end, fault, seconds, nodes, longest, *late)
         whole = record_text(plan, number, game) == text
     except (KeyError, ValueError):
         whole = False

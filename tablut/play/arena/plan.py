@@ -394,12 +394,8 @@ class MatchPlan(NamedTuple):
             Pair, colours and seeds. They depend only on the plan and the game number.
         """
         random = Random(f"game {self.seed} {number}")
-        return Pairing(
-            number,
-            number // 2 if self.paired else number,
-            number % 2 == 0,
-            (random.getrandbits(32), random.getrandbits(32)),
-        )
+        seeds = random.getrandbits(32), random.getrandbits(32)
+        return Pairing(number, number // 2 if self.paired else number, number % 2 == 0, seeds)
 
     @property
     def digest(self) -> str:

@@ -118,7 +118,7 @@ def play_tournament(
     def _so_far() -> TournamentReport:
         return TournamentReport(_summary(plan, names, reports), tuple(reports.values()))
 
-    def _interrupted(match: MatchReport) -> BaseException:
+    def _stopped(match: MatchReport) -> BaseException:
         reports[pair] = match
         return KeyboardInterrupt() if on_interrupt is None else on_interrupt(_so_far())
 
@@ -128,11 +128,7 @@ def play_tournament(
         first, second = (contestants[place] for place in pair)
         own = None if folder is None else child(folder, f"match-{pair[0]:03d}-{pair[1]:03d}", "tournament")
         reports[pair] = play_match(
-            plan._replace(first=first, second=second),
-            threads=threads,
-            folder=own,
-            watch=watch,
-            on_interrupt=_interrupted,
+            plan._replace(first=first, second=second), threads=threads, folder=own, watch=watch, on_interrupt=_stopped
         )
     return _so_far()
 
@@ -143,13 +139,11 @@ def _summary(plan: MatchPlan, names: list[str], reports: dict[tuple[int, int], M
     }
     rows = []
     for number, (name, rating) in enumerate(zip(names, ratings(len(names), points), strict=True)):
-        wins = draws = losses = 0
-        for (first, second), report in reports.items():
-            if number in (first, second):
-                tally = report.tally
-                draws += tally.draws
-                wins += tally.wins if number == first else tally.losses
-                losses += tally.losses if number == first else tally.wins
+        # Wins, draws and losses of this player in each of its matches.
+        own = [
+            report.tally[:3][:: 1 if number == pair[0] else -1] for pair, report in reports.items() if number in pair
+        ]
+        wins, draws, losses = map(sum, zip(*own, strict=True))
         rows.append(
             TournamentRow(
                 player=name,
