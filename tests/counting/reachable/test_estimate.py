@@ -3,18 +3,32 @@
 import json
 import os
 import signal
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from clusters import cluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy.stats import binom
 
 from counting.reachable import games as stages
 from counting.reachable.checker import check_file
-from counting.reachable.chunks import SampleTally, clopper_pearson, numbers_within, open_chunk, share_interval
+from counting.reachable.chunks import (
+    SampleTally,
+    SpaceSizes,
+    clopper_pearson,
+    numbers_within,
+    open_chunk,
+    share_interval,
+    share_of_classes,
+)
 from counting.reachable.estimation import estimate
 from tablut.cli.shell import run
 from tablut.errors import InputError
@@ -23,6 +37,7 @@ from tablut.variants.schema import write_variant
 from tablut.work.parts import open_part
 from tablut.work.progress import Observer
 from tests.support.effort import slow_but
+from tests.support.simulation import assert_covered
 
 REACHED = {"brandubh-5-4v0": 199_512, "ashton-5-4v0": 139_097, "ashton-5-4v2": 26_909_751}
 
@@ -53,6 +68,85 @@ def test_two_stages_hold_together() -> None:
     assert many[1] < 0.6002
     assert clopper_pearson(0, 0, 0.05) == (0.0, 1.0)
     assert numbers_within((0.0, 1.0), 10**30) == (0, 10**30)
+
+
+# -- coverage: how often each kind of interval contains a share that is known ------------------------
+
+
+DRAWS = 20_000
+
+
+def counts(draws: NDArray[np.float64], trials: int, share: float) -> list[int]:
+    """Return the number of successes in some trials at each place in the range of chances, between 0 and 1."""
+    return [int(count) for count in binom.ppf(draws, trials, share)]
+
+
+def covered(tallies: Iterable[SampleTally], share: float, alpha: float) -> int:
+    """Return how many intervals contain a share. Equal tallies have equal intervals."""
+    hits = 0
+    for tally, number in Counter(tallies).items():
+        low, high = share_interval(tally, alpha)
+        hits += number * (low <= share <= high)
+    return hits
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_a_share_of_samples_lies_in_its_interval(alpha: float) -> None:
+    """Nine tenths of the space may be reachable; a sixth of the rest of the samples stay unknown, on either side."""
+    random = np.random.default_rng(67)
+    for share in (0.004, 0.4, 0.97):
+        reachable = counts(random.random(DRAWS), 900, share)
+        for found in (0.0, 0.5, 1.0):  # of the unknown samples, the share that is reachable in truth
+            tallies = []
+            for number in reachable:
+                up, down = int(found * number / 6), int((1 - found) * (900 - number) / 6)
+                known = number - up
+                tallies.append(
+                    SampleTally(1000, known, 900 - known - up - down, up + down, 1000, 0, 0, 100, 100, Fraction(9, 10))
+                )
+            assert_covered(covered(tallies, 0.9 * share, alpha), DRAWS, 1 - alpha)
+
+
+@pytest.mark.parametrize(("lemma_samples", "passed"), [(200_000, 3_500), (700_000, 1_000)])
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_a_share_in_two_stages_lies_in_its_interval_even_if_the_stages_depend_on_each_other(
+    alpha: float, lemma_samples: int, passed: int
+) -> None:
+    """In the worst case, one stage goes wrong on just those draws on which the other one does not.
+
+    A stage that goes far wrong is then paired with one that is far from going wrong. These tails of both stages
+    together would be too heavy if the interval of either stage had the level 1 - alpha. They would be so most clearly
+    if that stage's relative error is about 1.8 times the other's, as it is here for the one or the other stage.
+    """
+    passing, reached, tail = 0.02, 0.8, 0.7 * alpha
+    drawn = np.random.default_rng(68).random(DRAWS)
+    other = np.where(drawn < tail, tail - drawn, np.where(drawn > 1 - tail, 2 - tail - drawn, drawn))
+    pairs = zip(counts(drawn, lemma_samples, passing), counts(other, passed, reached), strict=True)
+    tallies = [
+        SampleTally(lemma_samples - 1, found, passed - found, 0, lemma_samples, many, passed) for many, found in pairs
+    ]
+    assert_covered(covered(tallies, passing * reached, alpha), DRAWS, 1 - alpha)
+
+
+@pytest.mark.parametrize("largest_first", [False, True])
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_the_share_of_classes_lies_in_its_interval(largest_first: bool, alpha: float) -> None:
+    """Each of 3×3 cells has a stone or none. The smaller half of the classes is reachable, or the larger half."""
+    classes = set()
+    for cells in product((0, 1), repeat=9):
+        board = np.array(cells).reshape(3, 3)
+        turned = [np.rot90(one, quarter) for one in (board, board.T) for quarter in range(4)]
+        classes.add(frozenset(one.tobytes() for one in turned))
+    sizes = sorted(map(len, classes), reverse=largest_first)
+    assert (len(sizes), sum(sizes)) == (102, 512)
+    share, samples = sum(sizes[:51]) / 512, 400
+    space = SpaceSizes(512, 102, 8)
+    hits = 0
+    for found, number in Counter(counts(np.random.default_rng(69).random(DRAWS), samples, share)).items():
+        positions = share_interval(SampleTally(samples, found, samples - found, 0, samples, 0, 0), alpha)
+        low, high = share_of_classes(positions, space)
+        hits += number * (low <= 0.5 <= high)
+    assert_covered(hits, DRAWS, 1 - alpha)
 
 
 @pytest.mark.parametrize("name", ["brandubh-5-4v0", "ashton-5-4v2"])
