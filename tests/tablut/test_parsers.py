@@ -6,9 +6,11 @@ for each idea that once did harm: to keep another one, put it there.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
@@ -257,6 +259,7 @@ CORPUS: dict[str, Callable[[Path], object]] = {
     "records": problems_of_record,
     "opentafl": problems_of_record,
     "bologna": problems_of_record,
+    "states": lambda path: not bologna.read_state(text_of(path)),
     "archives": lambda path: read_archive(text_of(path))[1],
     "puzzles": problems_of_puzzles,
     "certificates": problems_of_certificate,
@@ -281,6 +284,50 @@ def refusal_of(read: Callable[[Path], object], path: Path) -> str:
         return str(read(path) or "")
     except TablutError as error:
         return str(error)
+
+
+# States of the competition's server with a single fault, and the parts of the text that the one line names.
+STATES = {
+    "board-missing": ("board", "null"),
+    "cell-a-number": ("row 3", "c4", " 0:"),
+    "cell-in-lower-case": ("row 8", "e9", "'black'"),
+    "cell-null": ("row 5", "f6", "null"),
+    "cell-unknown": ("row 1", "g2", "'QUEEN'"),
+    "not-closed": ("JSON", "delimiter"),
+    "row-a-text": ("row 7", "rank 8", "'EMPTY'"),
+    "row-long": ("row 6", "rank 7", "10 cells"),
+    "row-missing": ("board", "8 rows"),
+    "row-short": ("row 6", "rank 7", "8 cells"),
+    "rows-too-many": ("board", "10 rows"),
+    "throne-beside-the-centre": ("THRONE", "b5"),
+    "throne-off-the-centre": ("THRONE", "d3"),
+    "throne-on-an-edge": ("THRONE", "a1"),
+    "turn-a-list": ("turn", "['WHITE']"),
+    "turn-missing": ("turn", "null"),
+    "turn-twice": ("'turn'", "twice"),
+    "turn-unknown": ("turn", "'RED'"),
+}
+
+
+def test_a_state_with_one_fault_is_refused_for_that_fault() -> None:
+    rows = json.loads(STATE)["board"]
+    good = ['{"board": [', *(json.dumps(row) + "," for row in rows[:-1]), json.dumps(rows[-1]), '], "turn": "WHITE"}']
+    assert bologna.read_state("\n".join(good)).cells == Position.parse(START, 9).cells
+    paths = sorted((ROOT / "tests" / "data" / "hostile" / "states").iterdir())
+    assert [path.stem for path in paths] == sorted(STATES)
+    for path in paths:
+        lines = text_of(path).splitlines()
+        # A row at the end takes a comma away from the row before it, or gives it one.
+        plain, other = ([line.rstrip(",") for line in text] for text in (good, lines))
+        changed = [
+            found for found in SequenceMatcher(None, plain, other, autojunk=False).get_opcodes() if found[0] != "equal"
+        ]
+        assert len(changed) == 1, path
+        assert max(changed[0][2] - changed[0][1], changed[0][4] - changed[0][3]) == 1, path
+        with pytest.raises(TablutError) as caught:
+            bologna.read_state("\n".join(lines))
+        for part in STATES[path.stem]:
+            assert part in str(caught.value), path
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
