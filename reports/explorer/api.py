@@ -28,7 +28,7 @@ from reports.explorer.facts import (
     list_tables,
     position_facts,
 )
-from reports.explorer.guard import BusyError, NotFoundError, Settings
+from reports.explorer.guard import NotFoundError, Settings
 from reports.explorer.requests import (
     AnalysisRequest,
     BestMoveRequest,
@@ -141,10 +141,8 @@ def _add_commands(router: APIRouter, commands: _Commands) -> None:
     add("bounds", GameRequest, (BoundsReport,), commands.bounds, "Size of the state space")
 
 
-@cache
-def _commit() -> str | None:
-    """Return the commit from which this process was started. Git is called only once."""
-    return commit()
+_commit: Final = cache(commit)
+"""Return the commit from which this process was started. Git is called only once."""
 
 
 class _Commands:
@@ -320,12 +318,6 @@ def _add_boards(router: APIRouter, tables: NamedTables) -> None:
 # -- puzzles ---------------------------------------------------------------------------------------
 
 
-class Hint(Result):
-    """The square of the piece to move."""
-
-    square: str
-
-
 class Opened(Result):
     """An opened puzzle: the puzzle itself, and the first move if the losing side moves first."""
 
@@ -354,10 +346,7 @@ def _add_puzzles(router: APIRouter, settings: Settings, queue: JobQueue) -> None
         listed = _named(name)
         if listed.side == listed.winner:
             return Opened(puzzle=listed, reply=None)
-        reply = await queue.work(http, seconds, jobs.defence, listed, settings)
-        if reply is None:
-            raise BusyError("no defence was found in time; try again in a moment")
-        return Opened(puzzle=listed, reply=reply)
+        return Opened(puzzle=listed, reply=await queue.work(http, seconds, jobs.defence, listed, settings))
 
     @router.post("/puzzles/{name}/try", summary="Judgement of the last move, by proof", tags=tags)
     async def _try(http: Request, name: str, request: TryRequest) -> jobs.Judgement:
@@ -367,9 +356,8 @@ def _add_puzzles(router: APIRouter, settings: Settings, queue: JobQueue) -> None
         return await queue.work(http, seconds, jobs.judge_move, listed, request.moves, settings)
 
     @router.post("/puzzles/{name}/hint", summary="Square of the piece to move", tags=tags)
-    async def _hint(http: Request, name: str, request: TryRequest) -> Hint:
-        line = await queue.work(http, seconds, jobs.best_line, _named(name), request.moves, settings, 1)
-        return Hint(square=line[0].split("-")[0])
+    async def _hint(http: Request, name: str, request: TryRequest) -> jobs.Hint:
+        return await queue.work(http, seconds, jobs.hint, _named(name), request.moves, settings)
 
     @router.post("/puzzles/{name}/reveal", summary="Solution from the current position", tags=tags)
     async def _reveal(http: Request, name: str, request: TryRequest) -> jobs.Solution:

@@ -21,7 +21,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -131,6 +131,7 @@ def add_handlers(app: FastAPI) -> None:
     """Register handlers that answer every failure with a JSON object that contains a one-line message."""
     app.add_exception_handler(TablutError, _refused)
     app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(ClientDisconnect, lambda *_: Response(status_code=400))
     app.add_exception_handler(Exception, _defect)
 
 

@@ -6,12 +6,13 @@ request and the limits.
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from reports.explorer.guard import BusyError, NotFoundError, Settings
+from reports.explorer.guard import NotFoundError, Settings
 from reports.rulebook import variations
 from retrograde.answers import SolutionResult, SolvedResult, tier_result
 from retrograde.proofs import ProofLimits, Solver
@@ -22,7 +23,7 @@ from retrograde.tablebase import Tablebase, open_tablebase
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.engine import engine_for
-from tablut.errors import InputError, TablutError, UncompiledError
+from tablut.errors import InputError, MachineError, TablutError, UncompiledError
 from tablut.indexing.values import unforced
 from tablut.play.analysis import Analyst, analyse
 from tablut.play.players import Choice, PlayerOptions, make_player
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
 _LINES: Final = 3
 """Number of best lines shown on the board."""
+_TELL: Final = 0.5
+"""Seconds between two messages about the progress of a proof."""
 _TABLE_BYTES: Final = 64 << 20
 """Maximum size, in bytes, of a tablebase's unpacked part that a worker keeps in memory."""
 
@@ -120,7 +123,7 @@ def analyse_game(channel: Channel, request: AnalysisRequest, settings: Settings)
         if channel.stopped:
             raise _StoppedError
         if wall_clock() > until:
-            raise BusyError("the analysis took too long; analyse a shorter game")
+            raise MachineError("the analysis took too long", remedy="analyse a shorter game")
         channel.send("looked", {"ply": number, "plies": len(record.moves)})
 
     return analyse(record, analyst, watch).model_dump(mode="json")
@@ -131,7 +134,18 @@ def prove(channel: Channel, request: SolveRequest, limits: ProofLimits, folder: 
     board = request.board()
     solver = Solver(board.variant, limits, None if folder is None else opened(folder))
     channel.when_stopped(solver.stop)
-    solution = solver.solve(board.position, plies_left=request.plies_left, all_wins=request.all_wins)
+    ended = threading.Event()
+
+    def tell() -> None:
+        while not ended.wait(_TELL):
+            if found := solver.so_far():
+                channel.send("said", f"at most {limits.seconds:g} s, {found.nodes:,} nodes so far")
+
+    threading.Thread(target=tell, daemon=True, name="progress").start()
+    try:
+        solution = solver.solve(board.position, plies_left=request.plies_left, all_wins=request.all_wins)
+    finally:
+        ended.set()
     left = board.variant.rules.move_limit if request.plies_left is None else request.plies_left
     return SolvedResult(**SolutionResult.model_validate(solution).model_dump(), plies_left=left)
 
@@ -199,8 +213,12 @@ class ListedPuzzle(Result):
 
 
 class Judgement(Result):
-    """The verdict on a move. ``said`` is the verdict in words, and ``plies`` is the number of plies left."""
+    """The verdict on a move. ``said`` is the verdict in words, and ``plies`` is the number of plies left.
 
+    ``position`` is the position before the move.
+    """
+
+    position: str
     move: str
     right: bool | None
     over: bool
@@ -212,6 +230,7 @@ class Judgement(Result):
 class Solution(Result):
     """The rest of a solution: a line that delays the loss as long as possible, and all correct first moves."""
 
+    position: str
     line: list[str]
     right: list[str]
 
@@ -240,8 +259,8 @@ def list_puzzles() -> dict[str, ListedPuzzle]:
     }
 
 
-def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleGame:
-    """Return the puzzle after the given moves."""
+def _game(channel: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleGame:
+    """Return the puzzle after the given moves. Its proofs end when the job has to stop."""
     variant = shipped_variant(listed.variant)
     board = Board(variant, listed.position)
     if len(moves) >= listed.plies:
@@ -252,26 +271,28 @@ def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleG
         board.push_text(move)
     limits = ProofLimits(settings.nodes, settings.proof_seconds, settings.proof_mib << 20, 0)
     left = listed.plies - len(moves)
-    return PuzzleGame(variant, board.position, listed.winner, left, limits)
+    game = PuzzleGame(variant, board.position, listed.winner, left, limits)
+    channel.when_stopped(game.stop)
+    return game
 
 
-def defence(_: Channel, listed: ListedPuzzle, settings: Settings) -> str | None:
-    """Find the first move in a puzzle where the losing side moves first, or return None if time runs out."""
-    move = _game(listed, [], settings).defence()
-    return None if move is None else str(move)
+def defence(channel: Channel, listed: ListedPuzzle, settings: Settings) -> str:
+    """Find the first move in a puzzle where the losing side moves first."""
+    return _best_line(channel, listed, [], settings, 1)[0][1]
 
 
-def judge_move(_: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Judgement:
+def judge_move(channel: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Judgement:
     """Judge the last of the given moves."""
-    game = _game(listed, moves[:-1], settings)
+    game = _game(channel, listed, moves[:-1], settings)
     if game.board.turn != listed.winner:
         raise InputError(f"after {len(moves) - 1} moves it is the other side's turn", subject=f"puzzle {listed.id}")
-    move = game.board.push_text(moves[-1])
+    position, move = str(game.board.position), game.board.push_text(moves[-1])
     game.board.pop()
     verdict = game.judge(move)
     reply = None if verdict.reply is None else str(verdict.reply)
     left = game.plies - 1 - (verdict.reply is not None) if verdict.right else game.plies
     return Judgement(
+        position=position,
         move=str(move),
         right=verdict.right,
         over=bool(verdict.right and verdict.over),
@@ -301,24 +322,49 @@ def _plies(number: int) -> str:
 
 def reveal(channel: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Solution:
     """Find all correct moves and a line of best play."""
-    right = [str(move) for move in _game(listed, moves, settings).right_moves()]
-    return Solution(line=best_line(channel, listed, moves, settings), right=right)
+    game = _game(channel, listed, moves, settings)
+    right = [str(move) for move in game.right_moves()]
+    _refuse_if_spent(game)
+    line = [move for _, move in _best_line(channel, listed, moves, settings, 100)]
+    return Solution(position=str(game.board.position), line=line, right=right)
 
 
-def best_line(_: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings, most: int = 100) -> list[str]:
+class Hint(Result):
+    """The square of the piece to move in a position."""
+
+    position: str
+    square: str
+
+
+def hint(channel: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Hint:
+    """Find a correct move."""
+    ((position, move),) = _best_line(channel, listed, moves, settings, 1)
+    return Hint(position=position, square=move.split("-")[0])
+
+
+_Line = list[tuple[str, str]]
+"""The positions of a line, each with the move made in it."""
+
+
+def _refuse_if_spent(game: PuzzleGame) -> None:
+    if game.spent:
+        raise MachineError("the proof took too long", remedy="try again")
+
+
+def _best_line(channel: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings, most: int) -> _Line:
     """Find a line of best play by both sides, of at most ``most`` plies."""
-    line: list[str] = []
-    so_far = list(moves)
-    while len(so_far) < listed.plies and len(line) < most:
-        game = _game(listed, so_far, settings)
+    line: _Line = []
+    while len(moves) < listed.plies and len(line) < most:
+        game = _game(channel, listed, moves, settings)
         if game.board.outcome() is not None:
             break
         winner = game.board.turn == listed.winner
         move = next(game.right_moves(), None) if winner else game.defence()
         if move is None:
+            _refuse_if_spent(game)
             raise InputError("has no win from here within the claimed number of plies", subject=f"puzzle {listed.id}")
-        line.append(str(move))
-        so_far.append(str(move))
+        line.append((str(game.board.position), str(move)))
+        moves = [*moves, str(move)]
     if not line:
         raise InputError("is over", subject=f"puzzle {listed.id}")
     return line
@@ -327,6 +373,7 @@ def best_line(_: Channel, listed: ListedPuzzle, moves: list[str], settings: Sett
 class DecidingRules(Result):
     """The rule fields that a puzzle depends on, and the fields for which this could not be determined."""
 
+    position: str
     rules: list[str]
     unknown: list[str]
 
@@ -334,7 +381,8 @@ class DecidingRules(Result):
 def find_deciding_rules(channel: Channel, listed: ListedPuzzle, settings: Settings) -> DecidingRules:
     """Find the rules that a puzzle from the collection depends on."""
 
-    def watch(solver: Solver) -> None:
+    def watch(solver: Solver, so_far: str) -> None:
+        channel.send("said", f"at most {settings.puzzle_seconds / 2:g} s, {so_far}")
         channel.when_stopped(solver.stop)
         if channel.stopped:
             raise _StoppedError
@@ -345,22 +393,24 @@ def find_deciding_rules(channel: Channel, listed: ListedPuzzle, settings: Settin
 
 
 def deciding_rules(
-    puzzle: Puzzle, limits: ProofLimits, seconds: float, watch: Callable[[Solver], object] = lambda _: None
+    puzzle: Puzzle, limits: ProofLimits, seconds: float, watch: Callable[[Solver, str], object] = lambda *_: None
 ) -> DecidingRules:
     """Return the rule fields for which at least one other value would change a puzzle's solution.
 
     The solution changes if the win becomes longer, shorter or impossible, if other first moves win, or if the position
-    is invalid under the changed rules. ``watch`` is called with the solver before each proof.
+    is invalid under the changed rules. ``watch`` is called before each proof, with the solver and with words that
+    describe the progress.
     """
     facts, until = facts_of(puzzle), wall_clock() + seconds
     solution = facts.winner, facts.plies, {*(puzzle.first or ())}
     deciding, unknown = [], []
-    for field, variant in variations(rules_of(puzzle)):
+    changes = [*variations(rules_of(puzzle))]
+    for number, (field, variant) in enumerate(changes, 1):
         if field in deciding:
             continue
         try:
             solver = Solver(variant, replace(limits, seconds=max(until - wall_clock(), 0.01)))
-            watch(solver)
+            watch(solver, f"change {number} of {len(changes)}")
             found = solver.solve(puzzle.position, plies_left=facts.plies)
         except UncompiledError:
             unknown.append(field)
@@ -372,7 +422,8 @@ def deciding_rules(
             unknown.append(field)
         elif (found.winner, found.dtm, {*found.winning_moves}) != solution:
             deciding.append(field)
-    return DecidingRules(rules=deciding, unknown=[field for field in dict.fromkeys(unknown) if field not in deciding])
+    unknown = [field for field in dict.fromkeys(unknown) if field not in deciding]
+    return DecidingRules(position=str(puzzle.position), rules=deciding, unknown=unknown)
 
 
 # -- endings ---------------------------------------------------------------------------------------
@@ -435,8 +486,8 @@ def find_endings(channel: Channel, name: str, folder: Path, request: EndingsRequ
             if len(listing.positions) >= request.most:
                 break
     except _StoppedError:
-        raise BusyError(
-            f"tablebase {name}: the list takes longer than {seconds:g} seconds; choose one material"
+        raise MachineError(
+            f"the list takes longer than {seconds:g} seconds", subject=f"tablebase {name}", remedy="choose one material"
         ) from None
     positions = [
         ListedEnding(position=str(ending.position), wdl=ending.wdl, dtm=ending.dtm) for ending in listing.positions

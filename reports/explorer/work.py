@@ -30,7 +30,7 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from reports.explorer.guard import BusyError, Settings, content_of
 from tablut.errors import MachineError
@@ -46,7 +46,7 @@ SEARCH: Final = "search"
 _NICE: Final = 10
 """Niceness of a worker. A worker that competes for a processor gets about a tenth of its time."""
 _GRACE: Final = 3.0
-"""Time in seconds within which a job must end after a request to stop."""
+"""Time in seconds within which a job must end after a request to stop, once its worker is ready."""
 _START: Final = 180.0
 """Time in seconds within which a new process must load its data and, on a new machine, compile the kernels."""
 _LOOK: Final = 0.1
@@ -258,7 +258,7 @@ class Job:
         self._workers, self._seconds = workers, seconds
         self._until, self._stopping = 0.0, False
         self._worker: _Worker | None = None
-        self.compiles = False
+        self.compiles, self.said = False, ""
         self.messages: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         self.task = asyncio.create_task(self._run(function, arguments))
         self.task.add_done_callback(lambda task: self.messages.put_nowait(_ending(task)))
@@ -271,7 +271,8 @@ class Job:
                 self._stop(self._worker)
 
     def _stop(self, worker: _Worker) -> None:
-        self._until = min(self._until, time.monotonic() + _GRACE)
+        if worker.ready:  # killing a new process would make the next search wait for another one to start
+            self._until = min(self._until, time.monotonic() + _GRACE)
         self._workers.stop(worker)
 
     async def _run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -287,9 +288,9 @@ class Job:
             with suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(self._receive, name, content)
 
+        run = partial(worker.run, number, function, arguments, deliver=deliver)
+        running = loop.run_in_executor(self._workers.threads, run)
         try:
-            run = partial(worker.run, number, function, arguments, deliver=deliver)
-            running = loop.run_in_executor(self._workers.threads, run)
             while not running.done():
                 await asyncio.wait({running}, timeout=_LOOK)
                 if not running.done() and time.monotonic() > self._until:
@@ -304,14 +305,18 @@ class Job:
         finally:
             self._worker = None
             self._workers.give_back(worker)
+            # The thread of a killed worker raises an error, which asyncio would log if it were never retrieved.
+            await asyncio.wait({running})
+            running.exception()
 
     def _receive(self, name: str, content: Any) -> None:
         """Handle a message from the worker. With a new worker, the job's time limit starts when the worker is ready."""
         if name == "compiles":
             self.compiles = content
+        elif name == "said":
+            self.said = content
         elif name == "ready":
-            if not self._stopping:
-                self._until = time.monotonic() + self._seconds
+            self._until = time.monotonic() + (_GRACE if self._stopping else self._seconds)
         elif self.messages.qsize() < _MOST_MESSAGES:
             self.messages.put_nowait((name, content))
 
@@ -327,11 +332,15 @@ def _ending(task: asyncio.Task[Any]) -> tuple[str, Any]:
 
 
 class SearchStatus(Result):
-    """Status of a visitor's search: its place in the queue (0 if it is running), and whether it is compiling."""
+    """Status of a visitor's search.
+
+    ``before`` is its place in the queue (0 if it is running), and ``said`` describes in words how far it has come.
+    """
 
     name: str
     before: int
     compiles: bool
+    said: str
 
 
 @dataclass(eq=False)
@@ -344,7 +353,10 @@ class _Search:
 
 
 class JobQueue:
-    """Queue of the visitors who wait for a worker. A job keeps its place until it ends, even if its visitor leaves."""
+    """Queue of the visitors who wait for a worker.
+
+    A visitor who leaves gives up a place in the queue at once. A running job keeps its place until it has ended.
+    """
 
     def __init__(self, settings: Settings, workers: Workers) -> None:
         self._workers, self._settings = workers, settings
@@ -391,6 +403,7 @@ class JobQueue:
                 name=search.name,
                 before=before.get(id(search), 0),
                 compiles=search.job is not None and search.job.compiles,
+                said="" if search.job is None else search.job.said,
             )
             for search in self._searches
             if search.visitor == visitor
@@ -399,7 +412,11 @@ class JobQueue:
     async def stream(self, request: Request, seconds: float, function: Callable[..., Any], *arguments: Any) -> Job:
         """Start a job whose messages are read as they arrive."""
         name = request.headers.get(SEARCH, "")[:64]
-        job = await self.start(visitor_of(request), seconds, function, *arguments, name=name)
+        starting = asyncio.create_task(self.start(visitor_of(request), seconds, function, *arguments, name=name))
+        while not (await asyncio.wait({starting}, timeout=_LOOK))[0]:
+            if await request.is_disconnected() and starting.cancel():
+                raise ClientDisconnect  # the visitor left the queue
+        job = starting.result()
         if await request.is_disconnected():  # the visitor left while the job waited
             job.stop()
         return job

@@ -62,6 +62,15 @@ class PuzzleGame:
         """Number of moves that the proofs have made so far."""
         return self._search.budget.nodes
 
+    def stop(self) -> None:
+        """End the proof that another thread is waiting for, and all later ones. Their results are None."""
+        self._search.budget.stop()
+
+    @property
+    def spent(self) -> bool:
+        """Whether the limits were reached, so that a result that is missing may only be unproved."""
+        return self._search.budget.left == 0
+
     @property
     def over(self) -> bool:
         """Whether the game is won."""

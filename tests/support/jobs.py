@@ -27,6 +27,7 @@ def count_until_stopped(channel: Channel, most: int) -> int:
 
 
 def compile_until_stopped(channel: Channel) -> None:
+    channel.send("said", "well begun")
     clocks.begin()
     while not channel.stopped:
         time.sleep(0.02)

@@ -323,6 +323,34 @@ def test_a_puzzle_is_solved_by_right_moves_and_refuses_others(client: httpx.Clie
     assert tried["over"]
 
 
+ABOUT_POSITIONS = ("moves", "probe", "bestmove", "solve", "perft", "position")
+
+
+@pytest.mark.parametrize("path", ABOUT_POSITIONS)
+def test_an_answer_names_the_position_that_it_is_about(client: httpx.Client, path: str) -> None:
+    answer = client.post(f"/api/{path}", json={"position": ENDING})
+    assert (answer.status_code, answer.json()["position"]) == (200, ENDING)
+
+
+def test_a_stream_and_a_puzzle_name_the_position_that_they_are_about(client: httpx.Client) -> None:
+    with client.stream("POST", "/api/think", json={"position": ENDING, "movetime": 0.1}) as stream:
+        events = [json.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: ")]
+    assert {event["position"] for event in events} == {ENDING}
+    name = "brandubh-05"
+    listed = {one["id"]: one for one in client.get("/api/puzzles").json()["puzzles"]}[name]
+    first = str(sorted(map(str, read_puzzles(name)[0].first or ()))[0])
+    reply = client.post(f"/api/puzzles/{name}/try", json={"moves": [first]}).json()["reply"]
+    asked = {**listed_game(listed), "moves": [first, reply]}
+    later = client.post("/api/position", json=asked).json()["position"]
+    second = client.post("/api/moves", json=asked).json()["moves"][0]["move"]
+    for moves, position in (([], listed["position"]), ([first, reply], later)):
+        for what in ("hint", "reveal"):
+            assert client.post(f"/api/puzzles/{name}/{what}", json={"moves": moves}).json()["position"] == position
+    for moves, position in (([first], listed["position"]), ([first, reply, second], later)):
+        assert client.post(f"/api/puzzles/{name}/try", json={"moves": moves}).json()["position"] == position
+    assert client.post(f"/api/puzzles/{name}/rules").json()["position"] == listed["position"]
+
+
 def listed_game(listed: dict[str, Any]) -> dict[str, str]:
     return {"variant": listed["variant"], "position": listed["position"]}
 

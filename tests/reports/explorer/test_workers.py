@@ -1,11 +1,13 @@
 """Workers do their jobs, send messages, stop, and may die without anything else failing."""
 
 import asyncio
+import gc
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,10 +16,20 @@ import pytest
 from reports.explorer import jobs, work
 from reports.explorer.api import events_of
 from reports.explorer.guard import BusyError, Settings
-from reports.explorer.requests import BestMoveRequest, ThinkRequest
-from reports.explorer.work import Job, JobQueue, Workers
-from tablut.errors import InputError, MachineError
+from reports.explorer.requests import (
+    AnalysisRequest,
+    BestMoveRequest,
+    EndingsRequest,
+    PerftRequest,
+    SolveRequest,
+    ThinkRequest,
+)
+from reports.explorer.work import Channel, Job, JobQueue, Workers
+from retrograde.proofs import ProofLimits
+from retrograde.tablebase.probing import shipped_store
+from tablut.errors import InputError, MachineError, TablutError
 from tablut.play.search.limits import SearchLimits
+from tablut.variants import load_variant
 from tests.support.jobs import (
     be_busy,
     break_down,
@@ -135,6 +147,95 @@ def test_a_stop_reaches_a_search_that_is_about_to_begin(workers: Workers, monkey
     assert done(workers, jobs.think, ThinkRequest(), MANY, Settings(), stop=0)["move"]
 
 
+START = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
+PUZZLE = jobs.list_puzzles()["brandubh-10"]
+STOPPED: dict[str, Callable[[Channel], Any]] = {
+    "defence": lambda channel: jobs.defence(channel, PUZZLE, Settings()),
+    "hint": lambda channel: jobs.hint(channel, PUZZLE, [], Settings()),
+    "solution": lambda channel: jobs.reveal(channel, PUZZLE, [], Settings()),
+    "rules": lambda channel: jobs.find_deciding_rules(channel, PUZZLE, Settings()),
+    "perft": lambda channel: jobs.count_sequences(channel, PerftRequest(), 10**6),
+    "endings": lambda channel: jobs.find_endings(
+        channel, "ashton-5", shipped_store(load_variant("ashton")) or Path(), EndingsRequest(order="index"), MANY
+    ),
+    "analysis": lambda channel: jobs.analyse_game(
+        channel, AnalysisRequest(record='[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1', movetime=0.01), Settings()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_a_job_that_was_stopped_gives_no_answer(name: str) -> None:
+    channel = Channel(lambda *_: None)
+    channel.stop()
+    with pytest.raises(TablutError):
+        STOPPED[name](channel)
+
+
+def test_what_a_stopped_job_has_proved_is_no_more_than_that() -> None:
+    channel = Channel(lambda *_: None)
+    channel.stop()
+    limits = ProofLimits(seconds=MANY, memory_bytes=1 << 20)
+    assert jobs.prove(channel, SolveRequest(position=START), limits, None).status == "unknown"
+    judged = jobs.judge_move(channel, jobs.list_puzzles()["brandubh-01"], ["d4-g4"], Settings())
+    assert (judged.right, judged.over) == (None, False)
+
+
+def test_long_proofs_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    channel = Channel(lambda name, content: said.append(content) if name == "said" else None)
+    monkeypatch.setattr(jobs, "_TELL", 0.001)
+    limits = ProofLimits(nodes=2_000_000, seconds=MANY, memory_bytes=1 << 20)
+    jobs.prove(channel, SolveRequest(position=START), limits, None)
+    assert said
+    assert all(f"at most {MANY:g} s, " in line and line.endswith(" nodes so far") for line in said)
+    said.clear()
+    jobs.find_deciding_rules(channel, PUZZLE, Settings(puzzle_seconds=0.1))
+    assert said[0].startswith("at most 0.05 s, change 1 of ")
+
+
+def test_a_proof_that_reached_its_limits_is_no_refutation() -> None:
+    channel = Channel(lambda *_: None)
+    for job in (jobs.hint, jobs.reveal):
+        with pytest.raises(MachineError, match="took too long"):
+            job(channel, PUZZLE, [], Settings(nodes=1))
+
+
+def test_a_job_that_is_ended_leaves_no_trace_in_the_terminal(
+    own: Workers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("reports.explorer.work._GRACE", 0.2)
+
+    async def run() -> None:
+        for seconds, stops in ((MANY, True), (0.1, False)):
+            job = Job(own, seconds, deaf)
+            if stops:
+                job.stop()
+            async with asyncio.timeout(PATIENCE):
+                await asyncio.wait([job.task])
+            assert isinstance(job.task.exception(), MachineError)
+            await asyncio.sleep(0.3)  # so that the thread that waited for the process tells the loop of its end
+            del job
+            gc.collect()
+
+    asyncio.run(run())
+    assert caplog.records == []
+
+
+def test_a_new_worker_is_not_killed_before_it_is_ready(own: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reports.explorer.work._GRACE", 0.0)
+
+    async def run() -> None:
+        job = Job(own, MANY, niceness)
+        job.stop()
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.wait([job.task])
+
+    asyncio.run(run())
+    (worker,) = own._all
+    assert worker.ready
+
+
 def test_what_a_job_raises_passes_through_and_says_where(workers: Workers) -> None:
     with pytest.raises(InputError, match="position 'x': is none") as refused:
         done(workers, refuse)
@@ -185,20 +286,20 @@ def test_a_stream_ends_also_after_a_defect_and_when_nobody_read_for_long(workers
 
 
 def test_a_search_says_its_place_and_whether_it_compiles(workers: Workers) -> None:
-    async def told() -> list[tuple[str, int, bool]]:
+    async def told() -> list[tuple[str, int, bool, str]]:
         queue = JobQueue(Settings(searches=1, patience=PATIENCE), workers)
         job = await queue.start("anna", MANY, compile_until_stopped, name="first")
         waits = asyncio.create_task(queue.start("anna", MANY, niceness, name="second"))
         async with asyncio.timeout(PATIENCE):
             while not queue.status("anna")[0].compiles:
                 await asyncio.sleep(0.01)
-            found = [(one.name, one.before, one.compiles) for one in queue.status("anna")]
+            found = [(one.name, one.before, one.compiles, one.said) for one in queue.status("anna")]
             job.stop()
             await (await waits).task
         assert queue.status("anna") == queue.status("bert") == []
         return found
 
-    assert asyncio.run(told()) == [("first", 0, True), ("second", 1, False)]
+    assert asyncio.run(told()) == [("first", 0, True, "well begun"), ("second", 1, False, "")]
 
 
 def test_a_job_that_is_left_gives_its_place_back(workers: Workers) -> None:
