@@ -19,9 +19,9 @@ Running = Callable[[Settings], httpx.Client]
 
 
 @contextmanager
-def running(settings: Settings, workers: Workers, *, warmed: bool = False) -> Iterator[str]:
+def running(settings: Settings, workers: Workers, *, warmed: bool = False, port: int = 0) -> Iterator[str]:
     """Run an explorer in a thread, with workers that may be shared; the context is its address."""
-    listener = listen("127.0.0.1", 0)
+    listener = listen("127.0.0.1", port)
     server = uvicorn.Server(configured(create_app(settings, warmed=warmed, workers=workers)))
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()

@@ -4,6 +4,7 @@ import gc
 import json
 import random
 import re
+import select
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ from tests.support.waiting import PATIENCE, eventually
 STATIC = Path(__file__).resolve().parents[3] / "reports" / "explorer" / "static"
 PAGES = ("/", "/board", "/play", "/puzzles", "/endings", "/openings", "/games", "/docs", "/help")
 ENDING = "9/9/9/4w4/2K6/9/9/9/4b4 b"
+START = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
 ALLOWED = {200, 400, 404, 405, 413, 422, 429, 503}
 
 
@@ -84,6 +86,9 @@ def test_modules_load_only_what_ships() -> None:
             assert (module.parent / source).is_file(), f"{module.name} loads {source}"
         assert set(re.findall(r"https?://[\w.]+", text)) <= {"http://www.w3.org"}
         assert "innerHTML" not in text
+        # Whatever a page asks is asked in one way, which knows what the page shows, and can be stopped.
+        assert ("fetch(" in text) == (module.name == "api.js"), module.name
+        assert ('"./api.js"' in text) == (module.name == "asks.js"), module.name
         assert "eval(" not in text
 
 
@@ -168,14 +173,87 @@ def test_a_visitor_has_one_search_and_may_wait_for_another(started: Running) -> 
 @pytest.mark.parametrize("path", slow_but(["think"], ["solve"]))
 def test_work_ends_when_its_visitor_leaves(started: Running, path: str) -> None:
     client = started(Settings(searches=1, waiting=4, patience=PATIENCE / 3, movetime=PATIENCE, proof_seconds=PATIENCE))
-    start = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
-    asked = {"position": start, "seconds": PATIENCE} if path == "solve" else {"movetime": PATIENCE}
+    asked = {"position": START, "seconds": PATIENCE} if path == "solve" else {"movetime": PATIENCE}
     body = json.dumps(asked).encode()
     head = f"POST /api/{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: "
     with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=PATIENCE) as visitor:
         visitor.sendall(f"{head}{len(body)}\r\n\r\n".encode() + body)
         time.sleep(0.7)
     assert client.post("/api/bestmove", json={"nodes": 1}).status_code == 200
+
+
+def left(client: httpx.Client, method: str, path: str, asked: dict[str, Any] | None, seen: str) -> None:
+    """Ask as a visitor of some name, and leave once the search is queued or has ended."""
+    body = b"" if asked is None else json.dumps(asked).encode()
+    cookie = {"Cookie": f"visitor={seen}"}
+    fields = f"Host: 127.0.0.1\r\nCookie: visitor={seen}\r\nContent-Type: application/json"
+
+    def searches() -> list[dict[str, Any]]:
+        return list(client.get("/api/searches", headers=cookie).json()["searches"])
+
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=PATIENCE) as visitor:
+        head = f"{method} {path} HTTP/1.1\r\n{fields}\r\nContent-Length: {len(body)}\r\n\r\n"
+        visitor.sendall(head.encode() + body)
+        eventually(lambda: searches() or select.select([visitor], [], [], 0)[0])
+        time.sleep(0.1)  # so that it runs, not only stands in the queue
+    eventually(lambda: not searches())
+
+
+Asked = tuple[str, str, dict[str, Any] | None]
+LONG: list[Asked] = [
+    ("POST", "/api/think", {"movetime": PATIENCE}),
+    ("POST", "/api/solve", {"position": START, "seconds": PATIENCE}),
+    ("POST", "/api/solve", {"variant": "ashton-5-4v0"}),
+    ("POST", "/api/bestmove", {"movetime": PATIENCE}),
+    ("POST", "/api/analyse", {"record": '[Variant "ashton"] 1. e4-f4 a4-b4 2. f4-f3'}),
+    ("GET", "/api/puzzles/ending-ashton-01", None),
+    ("POST", "/api/puzzles/ashton-06/try", {"moves": ["f6-f3"]}),
+    ("POST", "/api/puzzles/ashton-06/hint", {"moves": []}),
+    ("POST", "/api/puzzles/ashton-06/reveal", {"moves": []}),
+    ("POST", "/api/puzzles/ashton-06/rules", None),
+    ("GET", "/api/endings/ashton-5?order=index", None),
+]
+KILLED: list[Asked] = [
+    ("POST", "/api/bestmove", {"movetime": PATIENCE, "player": "mcts"}),
+    ("POST", "/api/perft", {"depth": 5}),
+    ("POST", "/api/bounds", {"variant": "alea-evangelii"}),
+    ("POST", "/api/bestmove", {"movetime": PATIENCE, "player": "minimax3", "variant": "copenhagen"}),
+]
+"""Searches that do not stop by themselves: their processes are killed, and start again."""
+
+
+@pytest.mark.parametrize("searches", [LONG, pytest.param(KILLED, marks=pytest.mark.slow)])
+def test_who_leaves_during_a_search_leaves_no_trace_in_the_terminal(
+    searches: list[Asked],
+    started: Running,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    if searches is KILLED:
+        monkeypatch.setattr("reports.explorer.work._GRACE", 0.5)
+    client = started(Settings(searches=1, patience=PATIENCE, movetime=PATIENCE, proof_seconds=PATIENCE))
+    # A process that has only begun to load its kernels cannot stop at once, and would be killed.
+    for path, body in (("bestmove", {"nodes": 1}), ("puzzles/brandubh-01/hint", {"moves": []})):
+        assert client.post(f"/api/{path}", json=body).status_code == 200
+    for number, (method, path, asked) in enumerate(searches):
+        left(client, method, path, asked, f"v{number}")
+    # A visitor who leaves before the request has arrived.
+    for path in ("/api/moves", "/api/think", "/api/record", "/api/puzzles/ashton-06/rules"):
+        with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=PATIENCE) as visitor:
+            visitor.sendall(f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99\r\n\r\n{{".encode())
+            time.sleep(0.1)
+    assert client.post("/api/bestmove", json={"nodes": 1}).status_code == 200
+    gc.collect()
+    assert [record.getMessage() for record in caplog.records] == []
+    assert capfd.readouterr().err == ""
+
+
+def test_who_leaves_the_queue_gives_up_the_place(started: Running) -> None:
+    client = started(Settings(searches=1, waiting=1, patience=PATIENCE, movetime=PATIENCE))
+    with client.stream("POST", "/api/think", json={"movetime": PATIENCE}, headers={"Cookie": "visitor=anna"}):
+        for name in ("bert", "carl"):  # the second takes the place that the first has left
+            left(client, "POST", "/api/bestmove", {"nodes": 1}, name)
 
 
 def told(client: httpx.Client, path: str, asked: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -250,6 +328,7 @@ def test_a_list_that_takes_too_long_is_refused(started: Running) -> None:
     response = client.get("/api/endings/ashton-5", params={"order": "index"})
     assert response.status_code == 503
     assert "choose one material" in response.json()["error"]
+    assert "Retry-After" not in response.headers  # it would take as long the next time
 
 
 def test_names_from_outside_are_no_markup(client: httpx.Client) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import tomllib
 from importlib import resources
 from pathlib import Path
@@ -22,6 +21,7 @@ from reports.explorer.guard import Settings
 from tablut.play.collection import write_collection
 from tablut.variants import load_variant
 from tablut.work.progress import Observer
+from tests.support.browsing import drag, move, opened, page_of, square, until
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -63,44 +63,8 @@ def address(workers: Workers) -> Iterator[str]:
 @pytest.fixture
 def page(browser: Any, address: str) -> Iterator[Any]:
     """Yield a page at whose end the console must have been silent."""
-    with_console: list[str] = []
-    context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
-    found = context.new_page()
-    found.set_default_timeout(1000 * PATIENCE)
-    found.on("console", lambda message: with_console.append(f"{message.type}: {message.text}"))
-    found.on("pageerror", lambda error: with_console.append(str(error)))
-    yield found
-    context.close()
-    # What the tests provoke on purpose is refused by the server, and chromium notes that in the console.
-    assert [line for line in with_console if "Failed to load resource" not in line] == []
-
-
-def square(page: Any, name: str) -> Any:
-    return page.locator(f'#board button[data-square="{name}"]')
-
-
-def move(page: Any, text: str) -> None:
-    """Move by two clicks."""
-    start, target = text.split("-")
-    square(page, start).click()
-    square(page, target).click()
-
-
-def until(page: Any, expression: str) -> None:
-    """Wait until something holds on a page; Playwright's own way is forbidden by the policy of the pages."""
-    ends = time.monotonic() + 60
-    while not page.evaluate(expression):
-        assert time.monotonic() < ends, expression
-        page.wait_for_timeout(25)
-
-
-def opened(page: Any, path: str) -> Any:
-    page.goto(path)
-    if path.startswith(("/board", "/play")):
-        page.wait_for_selector("#turn span")
-    else:
-        page.wait_for_load_state("networkidle")
-    return page
+    with page_of(browser, address, height=900) as found:
+        yield found
 
 
 def take_rules(page: Any, text: str) -> None:
@@ -119,11 +83,7 @@ def test_moves_by_click_drag_text_and_list(page: Any) -> None:
     page.wait_for_selector("#message:has-text('an attacker stands on c1')")
     move(page, "c3-b3")
     until(page, "document.getElementById('turn').textContent.includes('Black')")
-    start, target = (square(page, name).bounding_box() for name in ("c1", "b1"))
-    page.mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(target["x"] + 20, target["y"] + 20, steps=5)
-    page.mouse.up()
+    drag(page, "c1", "b1")
     until(page, "document.getElementById('turn').textContent.includes('White')")
     page.fill("#move", "b3b4")
     page.press("#move", "Enter")

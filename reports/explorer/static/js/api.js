@@ -1,6 +1,9 @@
-// Requests to the server. A refusal becomes an ApiError with the server's one-line message.
+// Sending requests to the server, and reading its answers. Pages do not send requests themselves: they ask through
+// `asks.js`. A refusal becomes an ApiError with the server's one-line message.
 
-class ApiError extends Error {
+export class ApiError extends Error {
+  // A `status` of 0 means that the connection was lost. `retryAfter` is the time in seconds after which a busy server
+  // may accept the same request.
   constructor(line, status, retryAfter = 0) {
     super(line);
     this.status = status;
@@ -20,106 +23,43 @@ async function refusal(response) {
   return new ApiError(line, response.status, Number(response.headers.get("Retry-After") || 0));
 }
 
-function unreachable(error) {
-  if (error.name === "AbortError") return error;
-  return new ApiError("the explorer does not answer; is `tablut serve` still running?", 0);
-}
-
-async function send(path, options) {
-  try {
-    return await fetch(path, options);
-  } catch (error) {
-    throw unreachable(error);
-  }
-}
-
-async function answered(path, options, text = false) {
-  const response = await send(path, options);
-  if (!response.ok) throw await refusal(response);
-  return text ? response.text() : response.json();
-}
-
-export function get(path, signal, waiting) {
-  return patiently((name) => answered(path, { signal, headers: named(name) }), signal, waiting);
-}
-
-function pause(seconds, signal) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, 1000 * seconds);
-    signal?.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    });
+// Wait for a part of an answer. If it does not arrive, the connection was lost.
+const arrived = (part) =>
+  part.catch((error) => {
+    throw error.name === "AbortError" ? error : new ApiError("the explorer does not answer; is `tablut serve` still running?", 0);
   });
+
+async function sent(path, options) {
+  const response = await arrived(fetch(path, options));
+  if (!response.ok) throw await refusal(response);
+  return response;
 }
 
-// Return why a search is waiting, according to the server; "" if it is running.
-async function waitsFor(name) {
-  const { searches } = await get("/api/searches");
-  const mine = searches.find((one) => one.name === name);
-  if (mine?.compiles) return "The program is compiling, once for this machine. This takes a minute or two.";
-  // A visitor with one running and one waiting search is refused a third, which therefore waits for both.
-  const before = mine ? mine.before : searches.length;
-  return before ? `Waiting: ${before} ${before === 1 ? "search is" : "searches are"} ahead of it.` : "";
-}
-
-// Send a request, and repeat it while the server is busy. Meanwhile `waiting(line)` is called with the reason for the
-// wait, and with "" at its end. Without `waiting`, the request is sent only once.
-async function patiently(ask, signal, waiting) {
-  if (!waiting) return ask("", () => {});
-  const name = Math.random().toString(36).slice(2);
-  let told = "";
-  let over = false;
-  const tell = (line) => line !== told && waiting((told = line));
-  const watch = setInterval(() => waitsFor(name).then((line) => over || tell(line), () => {}), 700);
-  const stop = () => {
-    over = true;
-    clearInterval(watch);
-  };
-  try {
-    for (;;) {
-      try {
-        return await ask(name, stop);
-      } catch (error) {
-        if (!error.retryAfter) throw error;
-        await pause(error.retryAfter, signal);
-      }
-    }
-  } finally {
-    stop();
-  }
-}
-
-const named = (name) => (name ? { Search: name } : {});
-const said = (body, signal, name) => ({
+const named = (search) => (search ? { Search: search } : {});
+const posted = (body, signal, search) => ({
   method: "POST",
-  headers: { "Content-Type": "application/json", ...named(name) },
+  headers: { "Content-Type": "application/json", ...named(search) },
   body: JSON.stringify(body),
   signal,
 });
 
-export function post(path, body, { signal, text = false, waiting } = {}) {
-  return patiently((name) => answered(path, said(body, signal, name), text), signal, waiting);
+// `search` names a request that may take long; `statusOf(search)` then tells how far it is.
+export async function get(path, { signal, search } = {}) {
+  return arrived((await sent(path, { signal, headers: named(search) })).json());
+}
+
+export async function post(path, body, { signal, search, text = false } = {}) {
+  const response = await sent(path, posted(body, signal, search));
+  return arrived(text ? response.text() : response.json());
 }
 
 // Read the server-sent events of a POST and call `heard(name, data)` for each. Resolve with the data of the last one.
-export function stream(path, body, heard, signal, waiting) {
-  const ask = (name, stop) => streamOnce(path, said(body, signal, name), (event, data) => {
-    stop();
-    heard(event, data);
-  });
-  return patiently(ask, signal, waiting);
-}
-
-async function streamOnce(path, options, heard) {
-  const response = await send(path, options);
-  if (!response.ok) throw await refusal(response);
+export async function stream(path, body, heard, { signal, search } = {}) {
+  const response = await sent(path, posted(body, signal, search));
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = "";
   for (;;) {
-    const { value, done } = await reader.read().catch((error) => {
-      throw unreachable(error);
-    });
+    const { value, done } = await arrived(reader.read());
     if (done) throw new ApiError("the server ended before it answered", 0);
     waiting += value;
     const events = waiting.split("\n\n");
@@ -133,4 +73,15 @@ async function streamOnce(path, options, heard) {
       if (name === "done") return data;
     }
   }
+}
+
+// Return the state of a search: why it waits, or how far it is, in words; null if it is unknown.
+export async function statusOf(search) {
+  const { searches } = await get("/api/searches");
+  const mine = searches.find((one) => one.name === search);
+  if (mine?.compiles) return { waits: "The program is compiling, once for this machine. This takes a minute or two." };
+  // A visitor with one running and one waiting search is refused a third, which therefore waits for both.
+  const before = mine ? mine.before : searches.length;
+  if (before) return { waits: `Waiting: ${before} ${before === 1 ? "search is" : "searches are"} ahead of it.` };
+  return mine ? { said: mine.said } : null;
 }

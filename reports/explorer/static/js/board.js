@@ -22,13 +22,15 @@ function star(x, y, radius) {
 
 export class BoardView {
   // `onMove(from, to)` is called for a move by click or drag, `onIllegal(from, to)` for an illegal one, `onLocked()`
-  // for a square chosen while the board is locked, and `onSquare(name)` for every square chosen while `editing`.
-  constructor(holder, { onMove = () => {}, onIllegal = null, onLocked = null, onSquare = () => {}, label = "Board", coordinates = true } = {}) {
+  // for a square chosen while the board is locked. While `editing`, `onSquare(name)` is called for a chosen square, and
+  // `onDrag(from, to)` for a man dragged to another square, or off the board (`to` is null).
+  constructor(holder, { onMove = () => {}, onIllegal = null, onLocked = null, onSquare = () => {}, onDrag = () => {}, label = "Board", coordinates = true } = {}) {
     this.holder = holder;
     this.onMove = onMove;
     this.onIllegal = onIllegal;
     this.onLocked = onLocked;
     this.onSquare = onSquare;
+    this.onDrag = onDrag;
     this.margin = coordinates ? 0.55 : 0.1;
     this.coordinates = coordinates;
     this.turns = 0;
@@ -40,6 +42,7 @@ export class BoardView {
     this.locked = false;
     this.focus = 0;
     this.touched = null;
+    this.pointed = null; // the square's button that the pointer chose, until a key is used on the board
     this.picture = svg("svg", { "aria-hidden": "true", focusable: "false" });
     this.squares = el("div", { class: "squares", role: "group", "aria-label": label });
     // A board that is too large for the screen scrolls within its holder.
@@ -50,6 +53,7 @@ export class BoardView {
     // Keys and screen readers press a button without a pointer. A touch counts as a press only if it did not scroll.
     this.squares.addEventListener("click", (event) => {
       const name = event.target.closest("button[data-square]")?.dataset.square;
+      if (name && this.touched === name) this.pointed = this.buttons[squareOf(name, this.size)];
       if (name && (event.detail === 0 || this.touched === name)) this.choose(squareOf(name, this.size));
       this.touched = null;
     });
@@ -104,8 +108,12 @@ export class BoardView {
   }
 
   turn(quarters) {
+    const focused = this.squares.contains(document.activeElement);
     this.turns = (this.turns + quarters + 4) % 4;
     if (this.size) this.build();
+    if (!focused) return;
+    this.buttons[this.focus].focus({ preventScroll: true });
+    if (this.pointed) this.pointed = this.buttons[this.focus];
   }
 
   // Return the displayed position of a square: column and row from the top left.
@@ -259,7 +267,7 @@ export class BoardView {
       else if (starts.has(name) && !this.locked) words.push("can move");
       const button = this.buttons[square];
       button.setAttribute("aria-label", words.join(", "));
-      button.classList.toggle("movable", this.editing || (!this.locked && starts.has(name)));
+      button.classList.toggle("movable", this.editing ? this.cells[square] !== "." : !this.locked && starts.has(name));
       button.classList.toggle("reachable", Boolean(move));
       button.tabIndex = square === this.focus ? 0 : -1;
     }
@@ -292,9 +300,14 @@ export class BoardView {
   onKey(event) {
     const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
     const name = event.target.dataset?.square;
-    if (!name) return;
+    if (!name || event.altKey || event.ctrlKey || event.metaKey) return;
     const square = squareOf(name, this.size);
+    // After a move by the pointer, ← and → step through the game; the page handles this.
+    if (this.pointed === event.target && ["ArrowLeft", "ArrowRight"].includes(event.key)) return;
+    if ([...Object.keys(steps), "Tab", "Enter", " ", "Escape"].includes(event.key)) this.pointed = null;
     if (steps[event.key]) {
+      event.preventDefault();
+      event.stopPropagation();
       const [column, row] = this.place(square);
       const next = [column + steps[event.key][0], row + steps[event.key][1]];
       if (next.some((at) => at < 0 || at >= this.size)) return;
@@ -304,28 +317,29 @@ export class BoardView {
     } else if (event.key === "Escape" && this.selected !== null) {
       this.selected = null;
       this.draw();
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
+      event.stopPropagation();
+    }
   }
 
   onDown(event) {
     const button = event.target.closest("button[data-square]");
     if (!button || event.button !== 0) return;
     const square = squareOf(button.dataset.square, this.size);
-    const movable = !this.editing && !this.locked && this.movesFrom(square).length > 0;
+    const man = this.cells[square] !== ".";
+    const movable = this.editing ? man : !this.locked && this.movesFrom(square).length > 0;
     const chosen = this.selected;
     this.touched = !movable && event.pointerType === "touch" ? button.dataset.square : null;
     if (this.touched) return; // it may scroll; a tap is a click as well
-    if (!movable) {
+    this.pointed = button;
+    if (!movable && !this.editing) {
       this.choose(square);
-      if (this.onIllegal && !this.editing && this.cells[square] !== ".") this.drag(event, square, null);
+      if (this.onIllegal && man) this.drag(event, square, null);
       return;
     }
     event.preventDefault();
     button.focus({ preventScroll: true });
     this.focus = square;
-    this.selected = square;
+    this.selected = this.editing ? null : square;
     this.draw();
     this.drag(event, square, chosen);
   }
@@ -347,13 +361,17 @@ export class BoardView {
       }
       this.holder.classList.remove("dragging");
       man?.removeAttribute("transform");
-      if (dragged) {
-        const below = document.elementFromPoint(event.clientX, event.clientY)?.closest?.("button[data-square]");
-        if (event.type === "pointerup" && below && this.squares.contains(below) && below !== this.buttons[square]) {
-          if (this.selected === square) this.choose(squareOf(below.dataset.square, this.size));
-          else this.onIllegal?.(squareName(square, this.size), below.dataset.square);
-        }
-      } else if (chosen === square) {
+      if (event.type === "pointercancel") return;
+      const below = document.elementFromPoint(event.clientX, event.clientY)?.closest?.("button[data-square]");
+      const target = below && this.squares.contains(below) ? below.dataset.square : null;
+      const start = squareName(square, this.size);
+      if (this.editing) {
+        if (!dragged || target === start) this.choose(square);
+        else if (man) this.onDrag(start, target);
+      } else if (dragged && target && target !== start) {
+        if (this.selected === square) this.choose(squareOf(target, this.size));
+        else this.onIllegal?.(start, target);
+      } else if (!dragged && chosen === square) {
         this.selected = null;
         this.draw();
       }

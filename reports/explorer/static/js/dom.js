@@ -36,7 +36,6 @@ export function say(line, kind = "") {
 byId("message")?.addEventListener("click", () => say(""));
 
 export function complain(error) {
-  if (error.name === "AbortError") return;
   say(error.message, "wrong");
 }
 

@@ -1,7 +1,6 @@
 // A game in the browser: rule set, position, moves made and taken back. The page address contains all of it.
 // Custom rules follow the `#`, which browsers do not send. They are sent with each request and stored nowhere else.
 
-import { get, post } from "./api.js";
 import { say } from "./dom.js";
 
 const encode = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
@@ -50,23 +49,27 @@ export class Game {
     return { ...said, moves: this.moves, ...more };
   }
 
-  // Fetch the rules (only once) and all facts about the position; throw an error if the server refuses them.
-  async load(signal) {
+  // Fetch the rules (only once) and all facts about the position; throw an error if the server refuses them. Return
+  // null, and leave the game as it is, if another position was asked for in the meantime.
+  async load(asks) {
     const key = this.rules ?? this.variant;
     if (this.key !== key) {
-      this.described = await post("/api/rules", this.rules ? { rules: this.rules } : { variant: this.variant });
-      this.key = key;
+      const described = await asks.post("load", "/api/rules", this.rules ? { rules: this.rules } : { variant: this.variant });
+      if (!described) return null;
+      Object.assign(this, { described, key });
     }
-    this.facts = await post("/api/position", this.asked(), { signal });
+    const facts = await asks.post("load", "/api/position", this.asked(), { any: true });
+    if (!facts) return null;
+    this.facts = facts;
     // Replace moves that were typed or came from the address by their standard notation.
     this.moves = this.facts.made.map((made) => made.move);
     return this.facts;
   }
 
   // Ask the server which rule forbids a move, and show it.
-  async whyNot(move) {
+  async whyNot(move, asks) {
     try {
-      await post("/api/moves", { ...this.asked(), moves: [...this.moves, move] });
+      await asks.post("why", "/api/moves", { ...this.asked(), moves: [...this.moves, move] }, { any: true });
     } catch (error) {
       say(error.message);
     }

@@ -25,4 +25,11 @@ export function keepGame({ said = null, ...game }) {
   }
 }
 
-export const forgetGames = () => localStorage.removeItem("games");
+// Delete all stored games, and return what `restoreGames` needs to store them again.
+export function forgetGames() {
+  const games = localStorage.getItem("games");
+  localStorage.removeItem("games");
+  return games;
+}
+
+export const restoreGames = (games) => localStorage.setItem("games", games);

@@ -1,14 +1,21 @@
 // A small static board for lists.
 
+import { Asks } from "./asks.js";
 import { BoardView } from "./board.js";
 import { el } from "./dom.js";
 
+const asks = new Asks();
 const grounds = new Map();
 
 // Return the terrain of a shipped rule set; it is fetched only once.
-export async function terrainOf(variant, fetchRules) {
-  if (!grounds.has(variant)) grounds.set(variant, fetchRules({ variant }).then((described) => described.terrain));
-  return grounds.get(variant);
+export async function terrainOf(variant) {
+  if (!grounds.has(variant)) grounds.set(variant, asks.post(variant, "/api/rules", { variant }));
+  try {
+    return (await grounds.get(variant)).terrain;
+  } catch (error) {
+    grounds.delete(variant); // ask again the next time
+    throw error;
+  }
 }
 
 function cellsOf(position) {

@@ -1,6 +1,6 @@
 // The dialog for custom rules: a file or text, checked by the server, and stored in the page address.
 
-import { post } from "./api.js";
+import { Asks } from "./asks.js";
 import { byId } from "./dom.js";
 
 export const OWN = " own";
@@ -8,6 +8,7 @@ const MOST = 65536;
 
 // `taken(text)` is called with rules that the server accepted, and `closed()` whenever the dialog closes.
 export function ownRules(taken, closed) {
+  const asks = new Asks();
   const wrong = (line) => (byId("own-wrong").textContent = line);
   byId("own-file").addEventListener("change", async () => {
     const [file] = byId("own-file").files;
@@ -18,7 +19,7 @@ export function ownRules(taken, closed) {
   byId("own-take").addEventListener("click", async () => {
     const text = byId("own-text").value;
     try {
-      await post("/api/rules", { rules: text });
+      if (!(await asks.post("rules", "/api/rules", { rules: text }, { line: byId("own-wrong"), words: "Reading …" }))) return;
     } catch (error) {
       wrong(error.message);
       return;
@@ -28,6 +29,9 @@ export function ownRules(taken, closed) {
     byId("own-rules").close();
   });
   byId("own-leave").addEventListener("click", () => byId("own-rules").close());
-  byId("own-rules").addEventListener("close", closed);
+  byId("own-rules").addEventListener("close", () => {
+    asks.change();
+    closed();
+  });
   return () => byId("own-rules").showModal();
 }

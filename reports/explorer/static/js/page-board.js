@@ -1,9 +1,11 @@
 // The analysis board.
 
-import { post, stream } from "./api.js";
-import { BoardView, squareOf } from "./board.js";
+import { Asks } from "./asks.js";
+import { BoardView } from "./board.js";
 import { byId, chip, complain, copy, el, plies, say, saidScore, verdict, whiteChance } from "./dom.js";
+import { editor } from "./editor.js";
 import { Game } from "./game.js";
+import { onKeys } from "./keys.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showLegal, showMade, showStanding, showTurn, tableLine } from "./panel.js";
 import { showPlayed } from "./played.js";
@@ -11,28 +13,34 @@ import { rulebook } from "./rulebook.js";
 import { saveGame } from "./save.js";
 
 const game = Game.fromAddress();
-const view = new BoardView(byId("board"), { onMove: (from, to) => make(`${from}-${to}`), onIllegal: (from, to) => game.whyNot(`${from}-${to}`), onSquare: put });
+const asks = new Asks(() => game.facts?.position ?? null);
+const texts = new Asks(); // about the position at which the button was pressed
+const view = new BoardView(byId("board"), {
+  onMove: (from, to) => make(`${from}-${to}`),
+  onIllegal: (from, to) => game.whyNot(`${from}-${to}`, asks),
+  onSquare: (name) => editing.put(name),
+  onDrag: (from, to) => editing.drag(from, to),
+});
+const editing = editor(view, { asked: () => game.asked(), asks, begin: beginEditing, leave: refresh, done: open });
 const saved = saveGame(byId("save"), () => ({ game }));
-let asking = null;
-let thinking = null;
-let tool = "b";
-let draft = null;
 
+// Show the game's position once it has arrived. Until then, the board shows the previous one, and no move can be made.
+// Return false if the position was refused, and null if another one was asked for in the meantime.
 async function refresh({ keep = false } = {}) {
-  asking?.abort();
-  asking = new AbortController();
-  stopThinking();
-  for (const name of ["engine", "proof"]) byId(name).replaceChildren();
+  editing.end();
+  asks.change();
+  view.locked = true;
+  for (const name of ["engine", "proof", "played"]) byId(name)?.replaceChildren();
   try {
-    await game.load(asking.signal);
+    if (!(await game.load(asks))) return null;
+    asks.change("open"); // what else was asked in the meantime is about the previous position
     if (!keep) say("");
     show();
     history.replaceState(null, "", game.address());
-    showPlayed(byId("played"), game, make, asking.signal);
-    if (byId("think").getAttribute("aria-pressed") === "true") think();
+    showPlayed(byId("played"), game, make, asks);
+    if (isThinking()) think();
     return true;
   } catch (error) {
-    if (error.name === "AbortError") return null;
     complain(error);
     // The board still shows the previous position. Searches are disabled until a position is accepted.
     lockSearches(true);
@@ -72,7 +80,7 @@ function draw(arrows = [], locked = false) {
     last: facts.made.at(-1)?.move,
     arrows,
     turn: facts.turn,
-    locked: locked || Boolean(facts.outcome || facts.problem),
+    locked: locked || asks.runs("load") || Boolean(facts.outcome || facts.problem),
   });
 }
 
@@ -99,27 +107,20 @@ function go(ply) {
   refresh();
 }
 
-async function open(position, side = null) {
-  const before = { ...game };
-  game.startFrom(position);
+async function open(position) {
   try {
-    const body = { ...game.asked(), ...(side ? { side } : {}) };
-    const facts = await post("/api/position", body);
+    const facts = await asks.post("open", "/api/position", game.asked({ position, moves: [] }), { any: true });
+    if (!facts) return;
     game.startFrom(facts.position);
+    await refresh();
   } catch (error) {
-    Object.assign(game, before);
     complain(error);
-    return;
   }
-  await refresh();
 }
 
 // -- the engine ---------------------------------------------------------------------------------
 
-function stopThinking() {
-  thinking?.abort();
-  thinking = null;
-}
+const isThinking = () => byId("think").getAttribute("aria-pressed") === "true";
 
 function showThinking(on) {
   byId("think").setAttribute("aria-pressed", on);
@@ -127,20 +128,14 @@ function showThinking(on) {
 }
 
 async function think() {
-  stopThinking();
-  thinking = new AbortController();
-  const mine = thinking;
-  const box = byId("engine");
-  const said = (line) => thinking === mine && box.replaceChildren(el("p", { class: "quiet", text: line }));
-  const waiting = (line) => said(line || "Thinking …");
-  waiting("");
-  const heard = (name, told) => thinking === mine && showThought(told, name === "done");
+  const line = byId("engine");
+  const body = game.asked({ movetime: Number(byId("movetime").value) });
   try {
-    await stream("/api/think", game.asked({ movetime: Number(byId("movetime").value) }), heard, mine.signal, waiting);
+    if (!(await asks.stream("think", "/api/think", body, (name, told) => showThought(told, name === "done"), { line, words: "Thinking …", own: true }))) return;
   } catch (error) {
-    if (error.name !== "AbortError") box.replaceChildren(el("p", { class: "wrong", text: error.message }));
+    line.replaceChildren(el("p", { class: "wrong", text: error.message }));
   }
-  if (thinking === mine) showThinking(false);
+  showThinking(false);
 }
 
 // CSS classes for the best moves' arrows and lines, by rank.
@@ -168,36 +163,28 @@ function showThought(told, done) {
 }
 
 byId("think").addEventListener("click", () => {
-  const on = byId("think").getAttribute("aria-pressed") !== "true";
+  const on = !isThinking();
   showThinking(on);
   if (on) think();
-  else {
-    // Keep the results found so far.
-    stopThinking();
-    byId("engine").querySelector("p:only-child.quiet")?.remove();
-  }
+  else asks.stop("think"); // the results found so far stay
 });
-byId("movetime").addEventListener("change", () => byId("think").getAttribute("aria-pressed") === "true" && think());
+byId("movetime").addEventListener("change", () => isThinking() && think());
 
 byId("prove").addEventListener("click", async () => {
-  const box = byId("proof");
-  byId("prove").disabled = true;
-  const waiting = (line) => box.replaceChildren(el("p", { class: "quiet", text: line || "Proving …" }));
-  waiting("");
+  const line = byId("proof");
   try {
-    const { moves, ...asked } = game.asked();
-    const found = await post("/api/solve", { ...asked, position: game.facts.position }, { waiting });
-    box.replaceChildren(...proofLines(found));
+    const { moves, ...asked } = game.asked({ position: game.facts.position });
+    const found = await asks.post("prove", "/api/solve", asked, { line, words: "Proving …", button: byId("prove") });
+    if (found) line.replaceChildren(...proofLines(found));
   } catch (error) {
-    box.replaceChildren(el("p", { class: "wrong", text: error.message }));
+    line.replaceChildren(el("p", { class: "wrong", text: error.message }));
   }
-  byId("prove").disabled = false;
 });
 
 function proofLines(found) {
   const lines = [];
   if (found.status === "proved") {
-    lines.push(el("p", {}, chip(found.wdl, found.dtm), ` Proved: ${game.facts.turn} to move, ${verdict(found.wdl, found.dtm).toLowerCase()}.`));
+    lines.push(el("p", {}, chip(found.wdl, found.dtm), ` Proved: ${found.position.split(" ")[1] === "w" ? "white" : "black"} to move, ${verdict(found.wdl, found.dtm).toLowerCase()}.`));
   } else {
     const known = Object.entries(found.bounds).map(([side, bounds]) =>
       bounds.never ? `${side} cannot force a win` : bounds.win_within !== null ? `${side} wins within ${plies(bounds.win_within)}` : `${side} has no win within ${plies(Math.max(bounds.no_win_within, 0))}`,
@@ -250,7 +237,8 @@ byId("copy-bologna").addEventListener("click", () => copy(game.facts.texts.bolog
 byId("copy-link").addEventListener("click", () => copy(new URL(game.address(), location.href).href, "Address"));
 byId("copy-svg").addEventListener("click", async () => {
   try {
-    copy(await post("/api/svg", game.asked(), { text: true }), "Drawing (SVG)");
+    const drawing = await texts.post("svg", "/api/svg", game.asked(), { text: true });
+    if (drawing) copy(drawing, "Drawing (SVG)");
   } catch (error) {
     complain(error);
   }
@@ -258,83 +246,22 @@ byId("copy-svg").addEventListener("click", async () => {
 
 // -- editing ------------------------------------------------------------------------------------
 
-function put(name) {
-  const square = squareOf(name, view.size);
-  const cells = draft.cells.split("");
-  cells[square] = cells[square] === tool ? "." : tool;
-  draft.cells = cells.join("");
-  showDraft();
-}
-
-function rows(cells, size) {
-  const lines = [];
-  for (let rank = size - 1; rank >= 0; rank -= 1) {
-    lines.push(cells.slice(rank * size, (rank + 1) * size).replace(/\.+/g, (empty) => empty.length));
-  }
-  return lines.join("/");
-}
-
-async function showDraft() {
-  view.show({ cells: draft.cells, turn: draft.side });
-  const text = `${rows(draft.cells, view.size)} ${draft.side}`;
-  byId("position").value = text;
-  try {
-    const { moves, ...asked } = game.asked();
-    const facts = await post("/api/position", { ...asked, position: text });
-    if (!view.editing) return;
-    showTurn(byId("turn"), facts);
-    byId("why").hidden = !facts.meanings.length;
-    byId("why-list").replaceChildren(...facts.meanings.map((line) => el("li", { text: line })));
-  } catch (error) {
-    complain(error);
-  }
-}
-
-function edit(on) {
-  view.editing = on;
-  byId("editor").hidden = !on;
-  byId("edit").setAttribute("aria-pressed", on);
-  document.body.classList.toggle("editing", on);
-  if (on) {
-    stopThinking();
-    // The facts about the previous position do not apply to the draft.
-    for (const name of ["table", "legal", "count", "standing", "engine", "proof"]) byId(name).replaceChildren();
-    lockSearches(true);
-    draft = { cells: game.facts.cells, side: game.facts.turn === "white" ? "w" : "b" };
-    document.querySelector(`input[name=side][value=${draft.side}]`).checked = true;
-    showDraft();
-  }
-}
-
-byId("edit").addEventListener("click", () => {
-  const on = !view.editing;
-  edit(on);
-  if (!on) refresh();
-});
-byId("edit-done").addEventListener("click", async () => {
-  const text = byId("position").value;
-  edit(false);
-  await open(text);
-});
-byId("edit-clear").addEventListener("click", () => {
-  draft.cells = ".".repeat(view.size ** 2);
-  showDraft();
-});
-for (const input of document.querySelectorAll("input[name=tool]")) input.addEventListener("change", () => (tool = input.value));
-for (const input of document.querySelectorAll("input[name=side]")) {
-  input.addEventListener("change", () => {
-    draft.side = input.value;
-    showDraft();
-  });
+function beginEditing() {
+  asks.change();
+  showThinking(false);
+  // The facts about the previous position do not apply to the draft.
+  for (const name of ["table", "legal", "count", "standing", "engine", "proof", "played"]) byId(name)?.replaceChildren();
+  lockSearches(true);
+  return game.facts;
 }
 
 // -- buttons and keys ---------------------------------------------------------------------------
 
 const does = {
-  first: () => go(0),
-  undo: () => game.undo() && refresh(),
-  redo: () => game.forward() && refresh(),
-  last: () => go(game.moves.length + game.redo.length),
+  first: () => (editing.on ? editing.go(-Infinity) : go(0)),
+  undo: () => (editing.on ? editing.go(-1) : game.undo() && refresh()),
+  redo: () => (editing.on ? editing.go(1) : game.forward() && refresh()),
+  last: () => (editing.on ? editing.go(Infinity) : go(game.moves.length + game.redo.length)),
   flip: () => view.turn(2),
   rotate: () => view.turn(1),
   start: () => {
@@ -343,17 +270,7 @@ const does = {
   },
 };
 for (const [name, call] of Object.entries(does)) byId(name).addEventListener("click", call);
-
-const keys = { ArrowLeft: "undo", ArrowRight: "redo", Home: "first", End: "last", f: "flip", r: "rotate" };
-addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-  if (event.target.closest("input, textarea, select, .squares")) return;
-  const name = keys[event.key];
-  if (!name) return;
-  event.preventDefault();
-  if (!byId(name).disabled) does[name]();
-});
-addEventListener("pagehide", stopThinking);
+onKeys({ ArrowLeft: "undo", ArrowRight: "redo", Home: "first", End: "last", f: "flip", r: "rotate" }, does);
 rulebook(() => game);
 
 refresh().then(async (ok) => {

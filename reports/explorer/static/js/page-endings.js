@@ -1,6 +1,6 @@
 // Endings: tablebase positions by value and material. Each opens on the board and shows its moves' values.
 
-import { get, post } from "./api.js";
+import { Asks } from "./asks.js";
 import { byId, chip, complain, el, plies, several, stepsOf } from "./dom.js";
 import { Game } from "./game.js";
 import { miniBoard, terrainOf } from "./mini.js";
@@ -15,8 +15,9 @@ const KINDS = {
   half: { zugzwang: "half", order: "longest" },
   all: { order: "longest" },
 };
-let table = null;
+const asks = new Asks();
 let asking = null;
+let table = null;
 let page = 0; // from 0 on
 
 function named(material) {
@@ -40,8 +41,6 @@ async function choose(button) {
 
 async function ask(to = 0) {
   page = to;
-  asking?.abort();
-  asking = new AbortController();
   const said = new URLSearchParams(KINDS[byId("kind").value]);
   if (byId("to-move").value) said.set("side", byId("to-move").value);
   if (byId("material").value) said.set("material", byId("material").value);
@@ -50,21 +49,27 @@ async function ask(to = 0) {
   const address = new URLSearchParams({ table: table.table, kind: byId("kind").value, side: byId("to-move").value, material: byId("material").value });
   if (page) address.set("page", page);
   history.replaceState(null, "", `/endings?${address}`);
-  byId("found").textContent = "Looking …";
+  const mine = (asking = {});
+  byId("positions").setAttribute("aria-busy", true); // they answer the previous question
   try {
-    const found = await get(`/api/endings/${encodeURIComponent(table.table)}?${said}`, asking.signal, (line) => (byId("found").textContent = line || "Looking …"));
-    await show(found);
+    const found = await asks.get("list", `/api/endings/${encodeURIComponent(table.table)}?${said}`, { line: byId("found"), words: "Looking …", again: () => ask(to) });
+    const terrain = found && (await terrainOf(found.variant));
+    if (asking !== mine) return;
+    if (found) show(found, terrain);
+    else clear();
   } catch (error) {
-    if (error.name === "AbortError") return;
-    // Remove the previous query's results.
-    byId("found").textContent = "";
-    for (const name of ["positions", "pages"]) byId(name).replaceChildren();
+    clear();
     complain(error);
   }
 }
 
-async function show(found) {
-  const terrain = await terrainOf(found.variant, (asked) => post("/api/rules", asked));
+function clear() {
+  byId("positions").removeAttribute("aria-busy");
+  for (const name of ["positions", "pages"]) byId(name).replaceChildren();
+}
+
+function show(found, terrain) {
+  byId("positions").removeAttribute("aria-busy");
   const depth = found.at_least ? ` of at least ${plies(found.at_least)}` : "";
   byId("found").textContent = found.found ? `${found.found.toLocaleString("en")} positions${depth}, up to symmetry${found.found > MOST ? `; the first ${MOST.toLocaleString("en")} can be shown` : ""}.` : "There are no such positions.";
   byId("pages").replaceChildren(...stepsOf(page, PAGE, Math.min(found.found, MOST), ask, !found.at_least));

@@ -1,10 +1,11 @@
 // The page on game records, where a record can be loaded, stepped through and analysed.
 
-import { post, stream } from "./api.js";
+import { Asks } from "./asks.js";
 import { BoardView } from "./board.js";
 import { byId, complain, el, plies, saidScore, say, several, svg, whiteChance } from "./dom.js";
 import { Game, hiddenRules, rulesOfAddress } from "./game.js";
-import { forgetGames, keepGame, keptGames } from "./kept.js";
+import { forgetGames, keepGame, keptGames, restoreGames } from "./kept.js";
+import { onKeys } from "./keys.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showMade, showTurn } from "./panel.js";
 import { saveGame } from "./save.js";
@@ -14,13 +15,12 @@ const EXAMPLE = `[Variant "brandubh"]
 [Black "heuristic"]
 
 1. a4-a5 d3-e3 2. a5-c5 c4-c2 3. d2-e2 d4-d3 4. c5-a5 d3-a3 5. d6-a6 a3-a1`;
+const asks = new Asks();
 const view = new BoardView(byId("board"), { onMove: () => {} });
 let game = null;
 let record = null;
 let asked = null;
 let analysis = null;
-let running = null;
-let stepping = null;
 let loading = null;
 
 async function base64(file) {
@@ -39,15 +39,18 @@ async function asksFor() {
   return { ...said, record_base64: await base64(file) };
 }
 
-// Read a record and show its game. The address then contains the game; this tab stores the record with names and notes.
-// If the record is refused, no game is shown; the previous one remains only in the list of stored games.
-async function load(wanted, { given = false } = {}) {
-  running?.abort();
-  loading = wanted;
+// Read the record that `find()` returns, and show its game. The address then contains the game; this tab stores the
+// record with names and notes. If the record is refused, no game is shown; the previous one remains only in the list of
+// stored games.
+async function load(find, { given = false } = {}) {
+  asks.change();
+  const mine = (loading = {});
   try {
-    const said = await wanted;
-    const read = await post("/api/record", said);
-    if (loading !== wanted) return;
+    const said = await find();
+    if (!said || loading !== mine) return;
+    const read = await asks.post("record", "/api/record", said);
+    if (!read) return;
+    asks.change(); // what was asked in the meantime is about the previous game
     [asked, record] = [said, read];
     say("");
     analysis = null;
@@ -72,7 +75,7 @@ async function load(wanted, { given = false } = {}) {
     await show();
     byId("game").scrollIntoView({ block: "start" });
   } catch (error) {
-    if (loading !== wanted) return;
+    if (loading !== mine) return;
     game = null;
     byId("game").hidden = true;
     complain(error);
@@ -92,35 +95,40 @@ async function ofAddress() {
   const kept = JSON.parse(sessionStorage.getItem("record") || "{}");
   if (kept.address === location.href) return kept.said;
   const there = Game.fromAddress();
-  return { ...(there.rules ? { rules: there.rules } : {}), record: await post("/api/save", there.asked({ result: new URLSearchParams(location.search).get("result") }), { text: true }) };
+  const text = await asks.post("record", "/api/save", there.asked({ result: new URLSearchParams(location.search).get("result") }), { text: true });
+  return text && { ...(there.rules ? { rules: there.rules } : {}), record: text };
 }
 
 byId("load").addEventListener("submit", (event) => {
   event.preventDefault();
-  load(asksFor(), { given: true });
+  load(asksFor, { given: true });
 });
 byId("file").addEventListener("change", () => (byId("record").value = ""));
 byId("example").addEventListener("click", () => {
   byId("file").value = "";
   byId("variant").value = "";
   byId("record").value = EXAMPLE;
-  load(asksFor());
+  load(asksFor);
 });
 
 // Records are reopened from the stored text; games played here are completely described by their address.
 function showKept() {
   const games = keptGames();
-  byId("forget").hidden = !games.length;
+  byId("forget").hidden = !games.length && !forgotten;
+  if (games.length) forgotten = null;
+  byId("forget").textContent = forgotten ? "Restore them" : "Delete them";
   byId("kept").replaceChildren(...games.map(({ who, address, play, said, when }) =>
     el("li", {},
-      said ? el("button", { type: "button", class: "link", text: who, onclick: () => load(said, { given: true }) }) : el("a", { href: address, text: who }),
+      said ? el("button", { type: "button", class: "link", text: who, onclick: () => load(() => said, { given: true }) }) : el("a", { href: address, text: who }),
       el("span", { class: "quiet", text: ` ${new Date(when).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" })} ` }),
       play ? el("a", { href: play, text: "Go on" }) : null,
     ),
   ));
 }
+let forgotten = null; // the deleted games, until the page is left
 byId("forget").addEventListener("click", () => {
-  forgetGames();
+  if (forgotten) restoreGames(forgotten);
+  forgotten = forgotten ? null : forgetGames();
   showKept();
 });
 showKept();
@@ -142,10 +150,8 @@ chooseRules();
 
 async function show() {
   // When stepping quickly, show only the last requested position and ignore earlier responses.
-  stepping?.abort();
-  stepping = new AbortController();
   try {
-    await game.load(stepping.signal);
+    if (!(await game.load(asks))) return;
   } catch (error) {
     complain(error);
     return;
@@ -227,37 +233,21 @@ function showReports() {
 
 byId("decisive").addEventListener("click", () => go(analysis.first_decisive_error.ply));
 byId("analyse").addEventListener("click", async () => {
-  if (running) {
-    running.abort();
-    return;
-  }
-  running = new AbortController();
-  byId("analyse").textContent = "Stop";
-  byId("analysis-state").textContent = "Looking …";
+  const line = byId("analysis-state");
+  const heard = (name, { ply, plies: all }) => name === "looked" && asks.tell("analysis", `${ply} of ${all} plies`);
   try {
-    analysis = await stream("/api/analyse", asked, (name, told) => {
-      if (name === "looked") byId("analysis-state").textContent = `${told.ply} of ${told.plies} plies`;
-    }, running.signal, (line) => (byId("analysis-state").textContent = line || "Looking …"));
+    const found = await asks.stream("analysis", "/api/analyse", asked, heard, { line, words: "Looking …", button: byId("analyse") });
+    if (!found) return;
+    analysis = found;
     showReports();
     await show();
   } catch (error) {
-    if (error.name === "AbortError") byId("analysis-state").textContent = "Stopped.";
-    else byId("analysis-state").textContent = error.message;
+    line.textContent = error.message;
   }
-  running = null;
-  byId("analyse").textContent = "Analyse";
 });
 
 const does = { first: () => go(0), undo: () => go(game.moves.length - 1), redo: () => go(game.moves.length + 1), last: () => go(game.moves.length + game.redo.length), flip: () => view.turn(2) };
 for (const [name, call] of Object.entries(does)) byId(name).addEventListener("click", call);
-const keys = { ArrowLeft: "undo", ArrowRight: "redo", Home: "first", End: "last", f: "flip" };
-addEventListener("keydown", (event) => {
-  if (!game || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, .squares")) return;
-  const name = keys[event.key];
-  if (!name) return;
-  event.preventDefault();
-  if (!byId(name).disabled) does[name]();
-});
-addEventListener("pagehide", () => running?.abort());
+onKeys({ ArrowLeft: "undo", ArrowRight: "redo", Home: "first", End: "last", f: "flip" }, does);
 const saved = saveGame(byId("save"), () => ({ game: new Game({ ...game, moves: [...game.moves, ...game.redo] }), tags: record.tags, result: record.result }));
-if (new URLSearchParams(location.search).has("moves")) load(ofAddress());
+if (new URLSearchParams(location.search).has("moves")) load(ofAddress);

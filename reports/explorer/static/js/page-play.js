@@ -1,7 +1,7 @@
 // A game against one of the toolkit's players. A level is a number of nodes, which makes games reproducible.
 // The address contains the whole game: rules, position, moves, opponent, level, and whether you have resigned.
 
-import { post } from "./api.js";
+import { Asks, offerAgain } from "./asks.js";
 import { BoardView } from "./board.js";
 import { byId, complain, plies, say } from "./dom.js";
 import { Game } from "./game.js";
@@ -10,6 +10,7 @@ import { OWN, ownRules } from "./own-rules.js";
 import { showMade, showTurn, turnLine } from "./panel.js";
 import { rulebook } from "./rulebook.js";
 import { saveGame } from "./save.js";
+import { asksTwice } from "./sure.js";
 
 const NODES = [20, 100, 400, 1500, 6000, 25000, 100000, 400000];
 const PLAYOUTS = [20, 60, 150, 400, 1000, 3000, 8000, 20000];
@@ -20,9 +21,9 @@ const choice = JSON.parse(localStorage.getItem("play") || "{}");
 // Without a game in the address, continue the last one.
 if (!location.search && !location.hash && choice.address) history.replaceState(null, "", choice.address);
 let game = Game.fromAddress(choice.variant || "brandubh");
+const asks = new Asks(() => game.facts?.position ?? null);
 const view = new BoardView(byId("board"), { onMove: (from, to) => mine(`${from}-${to}`), onIllegal: (from, to) => whyNot(`${from}-${to}`), onLocked: () => whyNot() });
 let playing = whoPlays();
-let asking = null;
 let hint = null;
 let chosen = null; // rules for the next game, while a game is in progress
 
@@ -31,7 +32,7 @@ function whoPlays() {
   const [side, player, level, seed] = ["side", "player", "level", "seed"].map((name) => said.get(name));
   const known = [...byId("player").options].some((option) => option.value === player);
   if (!(side in other) || !known || !(level in NODES.map(String)) || !/^\d{1,9}$/.test(seed)) return null;
-  return { side, player, level: Number(level) + 1, seed: Number(seed), resigned: said.has("resigned") };
+  return { side, player, level: Number(level) + 1, seed: Number(seed), resigned: said.has("resigned"), from: 0 };
 }
 
 function limits(player, level) {
@@ -61,12 +62,20 @@ function outcome() {
 }
 
 const over = () => Boolean(outcome() || game.facts.problem);
+
+// Whether you have made a move in a game that is not over.
+function isRunning() {
+  if (!playing || over()) return false;
+  const made = game.moves.length - playing.from;
+  return (game.facts.turn === playing.side ? Math.floor(made / 2) : Math.ceil(made / 2)) > 0;
+}
+
 const mayMove = () => Boolean(playing) && !over() && game.facts.turn === playing.side;
 
 function whyNot(move = null) {
   if (!playing) say("No game has begun: choose an opponent and press Start.");
   else if (outcome()) say("The game is over.");
-  else if (move) game.whyNot(move);
+  else if (move) game.whyNot(move, asks);
   else say(`It is ${playing.player}'s turn.`);
 }
 
@@ -78,20 +87,19 @@ function placeForm() {
 }
 wide.addEventListener("change", placeForm);
 
-// Require a second press, so that an accidental one does not end the game.
-let sure = false;
-function askToResign(asked) {
-  sure = asked;
-  byId("resign").textContent = asked ? "Resign: sure?" : "Resign";
-  if (asked) byId("live").textContent = "Press again to resign.";
-}
+const resigning = asksTwice(byId("resign"), "resign");
+const starting = asksTwice(byId("start"), "end this game and start another");
+const repeating = asksTwice(byId("rematch"), "end this game and start another");
 
+// Show the game's position once it has arrived. Return false if another one was asked for in the meantime.
 async function refresh() {
+  asks.change();
   view.locked = true; // until the requested position is shown
-  await game.load();
+  if (!(await game.load(asks))) return false;
+  asks.change(); // what was asked in the meantime is about the previous position
   const { facts, described } = game;
   hint = null;
-  askToResign(false);
+  for (const button of [resigning, starting, repeating]) button.forget();
   placeForm();
   if (!playing && described.size > SEARCHED && byId("player").value !== "random") {
     byId("player").value = "random";
@@ -122,6 +130,7 @@ async function refresh() {
   }
   const level = playing && limits(playing.player, playing.level).nodes !== 1 ? ` at level ${playing.level}` : "";
   byId("opponent").textContent = playing ? `You are ${playing.side}, against ${playing.player}${level}.` : "Choose an opponent and press Start.";
+  return true;
 }
 
 function draw() {
@@ -140,43 +149,43 @@ function draw() {
 async function mine(move) {
   game.push(move);
   try {
-    await refresh();
-    await answer();
+    await enter();
   } catch (error) {
     game.undo();
     complain(error);
-    await refresh();
+    await refresh().catch(complain);
   }
 }
 
 async function answer() {
   if (!playing || over() || game.facts.turn === playing.side) return;
-  asking?.abort();
-  asking = new AbortController();
-  const waiting = (line) => (byId("opponent").textContent = line || `${playing.player} is thinking …`);
-  waiting("");
+  const line = byId("asking");
+  const asked = game.asked({ player: playing.player, seed: playing.seed + game.moves.length, ...limits(playing.player, playing.level) });
   try {
-    const asked = game.asked({ player: playing.player, seed: playing.seed + game.moves.length, ...limits(playing.player, playing.level) });
-    const found = await post("/api/bestmove", asked, { signal: asking.signal, waiting });
+    const found = await asks.post("answer", "/api/bestmove", asked, { line, words: `${playing.player} is thinking …`, again: answer });
+    if (!found) return;
     game.push(found.move);
-    await refresh();
+    if (!(await refresh())) return;
     const made = game.facts.made.at(-1);
     byId("live").textContent = `${playing.player} plays ${made.move}${made.captures.length ? `, captures ${made.captures.join(", ")}` : ""}. ${byId("turn").textContent}`;
     say("");
   } catch (error) {
-    if (error.name === "AbortError") return;
-    byId("opponent").textContent = `${playing.player} did not reply.`;
+    game.moves = game.facts.made.map(({ move }) => move);
+    offerAgain(line, `${playing.player} did not reply.`, answer);
     complain(error);
   }
 }
 
+async function enter() {
+  if (await refresh()) await answer();
+}
+
 async function start(side, player, level) {
-  asking?.abort();
   say("");
-  playing = { side, player, level, seed: Math.floor(Math.random() * 2 ** 29), resigned: false };
+  playing = { side, player, level, seed: Math.floor(Math.random() * 2 ** 29), resigned: false, from: game.moves.length };
   if ((side === "black") !== (view.turns === 2)) view.turn(2);
   try {
-    await refresh();
+    if (!(await refresh())) return;
     byId("board").scrollIntoView({ block: "nearest" });
     await answer();
   } catch (error) {
@@ -190,6 +199,7 @@ function again() {
   else game.take(game.variant, game.rules);
 }
 
+byId("start").addEventListener("click", (event) => isRunning() && !starting.isSure(event) && event.preventDefault());
 byId("new").addEventListener("submit", (event) => {
   event.preventDefault();
   if (chosen) game.take(chosen.variant, chosen.rules);
@@ -198,46 +208,43 @@ byId("new").addEventListener("submit", (event) => {
   byId("from-here").checked = false;
   start(byId("side").value, byId("player").value, Number(byId("level").value));
 });
-byId("rematch").addEventListener("click", () => {
+byId("rematch").addEventListener("click", (event) => {
+  if (isRunning() && !repeating.isSure(event)) return;
   again();
   byId("side").value = other[playing.side];
   start(other[playing.side], playing.player, playing.level);
 });
-addEventListener("pointerdown", (event) => event.target === byId("resign") || askToResign(false));
-byId("resign").addEventListener("blur", () => askToResign(false));
-byId("resign").addEventListener("click", async (event) => {
-  if (!sure || event.detail > 1) {
-    askToResign(true);
-    return;
-  }
-  asking?.abort();
+byId("resign").addEventListener("click", (event) => {
+  if (!resigning.isSure(event)) return;
   playing.resigned = true;
-  await refresh();
+  refresh().catch(complain);
 });
 byId("undo").addEventListener("click", async () => {
-  asking?.abort();
   // After a resignation, first take the resignation back.
   if (!playing.resigned) game.undo();
   playing.resigned = false;
-  await refresh();
-  while (game.moves.length && game.facts.turn !== playing.side) {
-    game.undo();
-    await refresh();
+  try {
+    while (await refresh()) {
+      if (!game.moves.length || game.facts.turn === playing.side) {
+        await answer();
+        return;
+      }
+      game.undo();
+    }
+  } catch (error) {
+    complain(error);
   }
-  await answer();
 });
 // The first press shows the piece to move, the second the move.
 byId("hint").addEventListener("click", async () => {
   if (hint) hint.level = 2;
   else {
-    byId("hint").disabled = true;
     try {
-      hint = { level: 1, move: (await post("/api/bestmove", game.asked({ player: "alphabeta", nodes: HINT_NODES }), { waiting: say })).move };
-      say("");
+      const found = await asks.post("hint", "/api/bestmove", game.asked({ player: "alphabeta", nodes: HINT_NODES }), { line: byId("asking"), words: "Looking for a hint …", button: byId("hint") });
+      if (found) hint = { level: 1, move: found.move };
     } catch (error) {
       complain(error);
     }
-    byId("hint").disabled = !mayMove();
   }
   if (!hint) return;
   byId("hint").textContent = hint.level === 1 ? "Which move?" : "Hint";
@@ -275,7 +282,6 @@ const saved = saveGame(byId("save"), () => ({
   tags: playing ? { [playing.side === "white" ? "White" : "Black"]: "you", [playing.side === "white" ? "Black" : "White"]: playing.player } : {},
   result: outcome()?.winner ?? null,
 }));
-addEventListener("pagehide", () => asking?.abort());
 
 const shown = playing || choice;
 for (const name of ["side", "player", "level"]) if (shown[name]) byId(name).value = shown[name];
@@ -285,11 +291,9 @@ chooseRules();
 byId("from-here").checked = !playing;
 if (playing?.side === "black") view.turn(2);
 placeForm();
-refresh()
-  .then(answer)
-  .catch(async (error) => {
-    complain(error);
-    playing = null;
-    game = new Game({ variant: "brandubh" });
-    await refresh();
-  });
+enter().catch(async (error) => {
+  complain(error);
+  playing = null;
+  game = new Game({ variant: "brandubh" });
+  await refresh().catch(complain);
+});

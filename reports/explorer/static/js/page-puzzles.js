@@ -1,6 +1,6 @@
 // Puzzles: the list, and one puzzle solved move by move. The server proves correct moves and refutes the others.
 
-import { get, post } from "./api.js";
+import { Asks } from "./asks.js";
 import { BoardView } from "./board.js";
 import { byId, complain, el, plies, say, stepsOf } from "./dom.js";
 import { Game } from "./game.js";
@@ -11,18 +11,18 @@ import { saveGame } from "./save.js";
 
 const FILTERS = { rules: "variant", winner: "winner", plies: "plies", grade: "grade", "theme-of": "theme" };
 const progress = JSON.parse(localStorage.getItem("puzzles") || "{}");
-const rules = (asked) => post("/api/rules", asked);
+const asks = new Asks(() => game?.facts?.position ?? null);
 const PAGE = 24;
 let page = 0; // from 0 on
 let deciding = { rules: [] };
 let listed = [];
+let listing = null;
 let view = null;
 let game = null;
 let puzzle = null;
 let saved = null;
 let moves = [];
 let helped = false;
-let busy = false;
 
 const stars = (grade) => (grade ? "★".repeat(grade) + "☆".repeat(5 - grade) : "not graded");
 const claim = (one) => `${one.winner === "white" ? "White" : "Black"} wins in ${plies(one.plies)}`;
@@ -50,6 +50,7 @@ function query() {
 }
 
 async function showList() {
+  const mine = (listing = {});
   const shown = chosen();
   page = Math.max(0, Math.min(page, Math.ceil(shown.length / PAGE) - 1));
   const solved = listed.filter((one) => progress[one.id] === "solved").length;
@@ -63,7 +64,7 @@ async function showList() {
     showList().catch(complain);
   }));
   for (const one of shown.slice(page * PAGE, (page + 1) * PAGE)) {
-    const terrain = await terrainOf(one.variant, rules);
+    const terrain = await terrainOf(one.variant);
     const address = new URLSearchParams(said);
     address.set("puzzle", one.id);
     const state = progress[one.id];
@@ -76,16 +77,18 @@ async function showList() {
       )),
     );
   }
-  byId("list").replaceChildren(...items);
+  if (listing === mine) byId("list").replaceChildren(...items);
 }
 
 // -- solving --------------------------------------------------------------------------------------
 
 async function open(id) {
-  const opened = await get(`/api/puzzles/${encodeURIComponent(id)}`, undefined, say);
+  const line = byId("progress");
+  const opened = await asks.get("open", `/api/puzzles/${encodeURIComponent(id)}`, { line, words: "Opening the puzzle …", any: true });
+  if (!opened) return false;
   for (const name of ["filters", "progress", "list", "pages"]) byId(name).hidden = true;
   byId("solving").hidden = false;
-  view = new BoardView(byId("board"), { onMove: (from, to) => attempt(`${from}-${to}`), onIllegal: (from, to) => game.whyNot(`${from}-${to}`) });
+  view = new BoardView(byId("board"), { onMove: (from, to) => attempt(`${from}-${to}`), onIllegal: (from, to) => game.whyNot(`${from}-${to}`, asks) });
   puzzle = opened.puzzle;
   document.title = `${puzzle.id} · Puzzles · Tablut explorer`;
   byId("heading").textContent = `Puzzle ${puzzle.id}`;
@@ -96,38 +99,41 @@ async function open(id) {
   if (puzzle.winner === "black") view.turn(2);
   puzzle.first = opened.reply ? [opened.reply] : [];
   await begin();
+  return true;
 }
 
 // Show the rules that decide the puzzle: changing one changes the solution. The server proves this on request.
 async function showDeciding() {
-  const waiting = (line) => (byId("deciding-said").textContent = line || "Solving the puzzle under other rules …");
-  byId("decide").disabled = true;
-  waiting("");
+  const line = byId("deciding-said");
   try {
-    deciding = await post(`/api/puzzles/${puzzle.id}/rules`, {}, { waiting });
-    const { chapters } = await rulesOf({ variant: puzzle.variant });
+    const found = await asks.post("rules", `/api/puzzles/${puzzle.id}/rules`, {}, { line, words: "Solving the puzzle under other rules …", button: byId("decide"), any: true });
+    const book = found && (await rulesOf(asks, { variant: puzzle.variant }));
+    if (!book) return;
+    deciding = found;
+    const { chapters } = book;
     const said = (names) => chapters.flatMap(({ points }) => points).filter(({ name }) => names.includes(name)).map((point) => el("li", { text: point.said }));
     byId("deciding").replaceChildren(...said(deciding.rules));
     byId("undecided").replaceChildren(...said(deciding.unknown));
-    byId("deciding-said").textContent = deciding.rules.length ? "The solution depends on these rules:" : "No rule is known to change the solution.";
+    line.textContent = deciding.rules.length ? "The solution depends on these rules:" : "No rule is known to change the solution.";
     byId("undecided-said").hidden = !deciding.unknown.length;
+    byId("decide").disabled = true;
   } catch (error) {
-    byId("deciding-said").textContent = error.message;
-    byId("decide").disabled = false;
+    line.textContent = error.message;
   }
 }
 byId("decide").addEventListener("click", showDeciding);
 
 async function begin() {
-  moves = puzzle.first;
   helped = false;
-  await show();
-  answer(moves.length ? `${moves[0]} was the longest defence. Find the move that wins.` : "Find the first move.", "");
+  if (await show(puzzle.first)) answer(moves.length ? `${moves[0]} was the longest defence. Find the move that wins.` : "Find the first move.", "");
 }
 
-async function show({ marks = [], arrows = [], locked = false } = {}) {
-  game.moves = moves;
-  await game.load();
+// Show the position after some moves. Return false if another position was asked for in the meantime.
+async function show(made = moves, { marks = [], arrows = [], locked = false } = {}) {
+  for (const name of ["puzzle", "why"]) asks.stop(name);
+  game.moves = made;
+  if (!(await game.load(asks))) return false;
+  moves = game.moves;
   const { facts, described } = game;
   view.setTerrain(described.terrain);
   view.show({
@@ -145,6 +151,7 @@ async function show({ marks = [], arrows = [], locked = false } = {}) {
   for (const name of ["hint", "reveal", "move", "make"]) byId(name).disabled = Boolean(facts.outcome);
   byId("next").classList.toggle("main", Boolean(facts.outcome));
   byId("analyse").href = game.address("/board");
+  return true;
 }
 
 function answer(line, kind) {
@@ -152,66 +159,56 @@ function answer(line, kind) {
   byId("answer").className = `answer ${kind}`;
 }
 
-async function guarded(work) {
-  if (busy) return;
-  busy = true;
+// Ask for a proof about the puzzle, and call `take` with the answer. Another question replaces this one.
+async function ask(what, body, take, button = null) {
+  if (game.facts.turn !== puzzle.winner || game.facts.outcome) return; // the reply to a move is about to be shown
+  answer("", "");
   try {
-    await work();
+    const found = await asks.post("puzzle", `/api/puzzles/${puzzle.id}/${what}`, body, { line: byId("answer"), words: "Looking for a proof …", button });
+    if (!found) return;
     say("");
+    await take(found);
   } catch (error) {
     complain(error);
-    await show();
   }
-  busy = false;
 }
 
-const waiting = (line) => answer(line || "Looking for a proof …", "");
+const attempt = (move) => ask("try", { moves: [...moves, move] }, judged);
 
-const attempt = (move) =>
-  guarded(async () => {
-    waiting("");
-    const tried = await post(`/api/puzzles/${puzzle.id}/try`, { moves: [...moves, move] }, { waiting });
-    if (tried.right) {
-      moves = [...moves, tried.move];
-      if (tried.reply) {
-        await show({ locked: true });
-        await new Promise((resume) => setTimeout(resume, 350));
-        moves = [...moves, tried.reply];
-      }
-      await show();
-      if (tried.over) {
-        keep(puzzle.id, helped ? "seen" : "solved");
-        answer(helped ? "Solved, with help." : "Solved!", "right");
-        byId("next").focus();
-      } else answer(tried.said, "right");
-      return;
-    }
+async function judged(tried) {
+  if (!tried.right) {
     helped = true;
     keep(puzzle.id, "tried");
-    await show({ arrows: [[tried.move, "tried"], ...(tried.reply ? [[tried.reply, "wrong"]] : [])] });
-    answer(`${tried.move}: ${tried.said}`, "wrong");
-  });
+    if (await show(moves, { arrows: [[tried.move, "tried"], ...(tried.reply ? [[tried.reply, "wrong"]] : [])] })) answer(`${tried.move}: ${tried.said}`, "wrong");
+    return;
+  }
+  const after = [...moves, tried.move];
+  if (tried.reply) {
+    if (!(await show(after, { locked: true })) || (await asks.pause("puzzle", 0.35)) === null) return;
+    after.push(tried.reply);
+  }
+  if (!(await show(after))) return;
+  if (tried.over) {
+    keep(puzzle.id, helped ? "seen" : "solved");
+    answer(helped ? "Solved, with help." : "Solved!", "right");
+    byId("next").focus();
+  } else answer(tried.said, "right");
+}
 
 byId("hint").addEventListener("click", () =>
-  guarded(async () => {
-    const { square } = await post(`/api/puzzles/${puzzle.id}/hint`, { moves }, { waiting });
+  ask("hint", { moves }, async ({ square }) => {
     helped = true;
-    await show({ marks: [square] });
-    answer(`The piece on ${square} moves.`, "");
-  }),
+    if (await show(moves, { marks: [square] })) answer(`The piece on ${square} moves.`, "");
+  }, byId("hint")),
 );
 byId("reveal").addEventListener("click", () =>
-  guarded(async () => {
-    const found = await post(`/api/puzzles/${puzzle.id}/reveal`, { moves }, { waiting });
+  ask("reveal", { moves }, async ({ right, line }) => {
     helped = true;
     keep(puzzle.id, "seen");
-    await show({ arrows: found.right.map((move) => [move]) });
-    answer(`${found.right.length === 1 ? "Only" : "Right:"} ${found.right.join(", ")}. The line: ${found.line.join("  ")}`, "");
-  }),
+    if (await show(moves, { arrows: right.map((move) => [move]) })) answer(`${right.length === 1 ? "Only" : "Right:"} ${right.join(", ")}. The line: ${line.join("  ")}`, "");
+  }, byId("reveal")),
 );
-byId("again").addEventListener("click", () =>
-  guarded(begin),
-);
+byId("again").addEventListener("click", () => begin().catch(complain));
 byId("next").addEventListener("click", () => {
   const open = chosen();
   const here = open.findIndex((one) => one.id === puzzle.id);
@@ -246,9 +243,9 @@ byId("any").addEventListener("click", () => {
   showList().catch(complain);
 });
 try {
-  listed = (await get("/api/puzzles")).puzzles;
-  if (asked.has("puzzle")) await open(asked.get("puzzle"));
+  listed = (await asks.get("list", "/api/puzzles"))?.puzzles ?? [];
+  if (!asked.has("puzzle") || !(await open(asked.get("puzzle")))) await showList();
 } catch (error) {
   complain(error);
+  if (!puzzle) await showList().catch(complain);
 }
-if (!puzzle) await showList().catch(complain);

@@ -1,6 +1,5 @@
 // The opening explorer beside the board: the moves played in the position, taken from the server's collection of games.
 
-import { post } from "./api.js";
 import { el } from "./dom.js";
 
 const percent = (share) => `${Math.round(100 * share)} %`;
@@ -24,16 +23,15 @@ function row(move, play) {
 }
 
 // Show the moves played in a game's position. If the server has no collection, there is no box.
-export async function showPlayed(box, game, play, signal) {
+export async function showPlayed(box, game, play, asks) {
   if (!box) return;
   let found = null;
   try {
-    found = await post("/api/played", game.asked(), { signal });
+    found = await asks.post("played", "/api/played", game.asked());
   } catch (error) {
-    if (error.name !== "AbortError") box.replaceChildren(el("p", { class: "quiet", text: error.message }));
-    return;
+    box.replaceChildren(el("p", { class: "quiet", text: error.message }));
   }
-  if (signal.aborted) return;
+  if (!found) return;
   const count = `${found.total.toLocaleString("en")} game${found.total === 1 ? "" : "s"}`;
   const head = el("tr", {}, ...["Move", "Games", "Results", "Points"].map((name) => el("th", { scope: "col", text: name })));
   const references = found.games.map((one) => {

@@ -1,10 +1,10 @@
 // The dialog with a game's rules in words and pictures, which the server generates from the rule fields.
 
-import { post } from "./api.js";
+import { Asks } from "./asks.js";
 import { byId, complain, el } from "./dom.js";
 import { miniBoard } from "./mini.js";
 
-export const rulesOf = ({ rules, variant }) => post("/api/rulebook", rules ? { rules } : { variant });
+export const rulesOf = (asks, { rules, variant }) => asks.post("rules", "/api/rulebook", rules ? { rules } : { variant });
 
 const picture = ({ terrain, position, arrows, taken, heading, said }) =>
   el("figure", {}, miniBoard(terrain, position, { arrows: arrows.map((move) => [move]), marks: taken, coordinates: true }), el("figcaption", {}, `${heading}: `, el("strong", { text: said })));
@@ -23,11 +23,14 @@ function showFields(box, { fields, meanings }) {
 
 // `game()` is called when the dialog is opened; `deciding()` returns the points to mark.
 export function rulebook(game, deciding = () => []) {
+  const asks = new Asks();
   const dialog = byId("rulebook");
   byId("rulebook-close").addEventListener("click", () => dialog.close());
   byId("rules-open").addEventListener("click", async () => {
     try {
-      const book = await rulesOf(game());
+      const { rules, variant } = game();
+      const book = await rulesOf(asks, game());
+      if (!book || game().rules !== rules || game().variant !== variant) return; // other rules have been chosen
       byId("rulebook-title").textContent = book.title || book.variant;
       byId("rulebook-told").replaceChildren(
         el("p", { class: "quiet", text: `${book.source}${book.source ? ". " : ""}An arrow is a move, or shows how far a piece may go; what a move captures is framed.` }),

@@ -1,14 +1,15 @@
 // Copying or downloading a game as text, in this toolkit's format or, if OpenTafl supports the rules, in OpenTafl's.
 
-import { post } from "./api.js";
+import { Asks } from "./asks.js";
 import { complain, copy, el } from "./dom.js";
 
 // `said()` returns the game, its tags, and its result if the board does not show it. Call the returned function with
 // the facts about each position that is displayed.
 export function saveGame(box, said) {
+  const asks = new Asks(); // what is saved is the game as it was when the button was pressed
   const text = async (form) => {
     const { game, tags = {}, result = null } = said();
-    return post("/api/save", game.asked({ tags, result, form }), { text: true });
+    return asks.post("save", "/api/save", game.asked({ tags, result, form }), { text: true });
   };
   const download = (name) => (record) => {
     const address = URL.createObjectURL(new Blob([record], { type: "text/plain" }));
@@ -21,7 +22,8 @@ export function saveGame(box, said) {
       text: name,
       onclick: async () => {
         try {
-          act(await text(form));
+          const record = await text(form);
+          if (record !== null) act(record);
         } catch (error) {
           complain(error);
         }
