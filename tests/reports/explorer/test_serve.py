@@ -38,7 +38,7 @@ def test_it_prints_its_address_and_ends_cleanly(stop: signal.Signals) -> None:
         assert err == ""
         if stop == signal.SIGINT:
             assert process.returncode == 0
-            assert "has ended" in out
+            assert "has stopped" in out
     finally:
         process.kill()
 
