@@ -37,7 +37,8 @@ from tablut.position import square_name
 from tablut.results import ExactInt, Result, bfile, scientific
 from tablut.variants import Variant, load_variant
 from tablut.variants.library import shipped_variants
-from tablut.work.records import write_record
+from tablut.work.files import check_output
+from tablut.work.records import record_kind, write_record
 
 
 class _Latex(Result):
@@ -257,6 +258,7 @@ def exclusions_command(rules: Variant, pieces: int, out: Path | None) -> Reply:
     compared with the new ones, and the exit code is 1 if they differ. For the full games,
     --pieces 3 takes seconds, and --pieces 4 takes minutes and gigabytes of memory.
     """
+    check_output(out, record_kind(ExclusionRecord))
     with progress("exclusions") as observer:
         observer.begin("locked sets")
 
@@ -265,7 +267,7 @@ def exclusions_command(rules: Variant, pieces: int, out: Path | None) -> Reply:
 
         record = interruptible(lambda: count_exclusions(rules, pieces, observe))
     if out is not None:
-        write_record(out, record)
+        write_record(out, record, kind=record_kind(ExclusionRecord))
     family = locked_sets(rules, pieces)
     shipped = published_exclusions(rules.digest)
     same = None if shipped is None or shipped.pieces != pieces else _without_name(shipped) == _without_name(record)

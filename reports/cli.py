@@ -63,9 +63,8 @@ def report_command(out: str | None, site: str | None, check: bool) -> Reply:
             "does not exist", subject=f"report folder {str(folder)!r}", remedy="make it with `tablut report --out DIR`"
         )
     if not check:
-        # The folder is still accepted if some pages are missing.
-        pages = [f"{name}.md" for name in GENERATORS]
-        refuse_foreign(folder, Kind("report", next((page for page in pages if (folder / page).exists()), pages[0])))
+        # A page's name, such as census.md, does not identify a report: it may also be that of a user's own file.
+        refuse_foreign(folder, Kind("report", "data/bounds.json"))
     files = []
     with progress("rendering") as observer:
         observer.begin("pages", len(GENERATORS))

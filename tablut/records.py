@@ -16,13 +16,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from tablut.errors import InputError, text_value
 from tablut.formats.bologna import looks_like_log, looks_like_system_log, read_logs, read_system_logs
-from tablut.formats.game import GameRecord, NoRulesError, first_game
+from tablut.formats.game import RECORD_BYTES, GameRecord, NoRulesError, first_game
 from tablut.formats.ludii import looks_like_trial, read_trial
 from tablut.formats.native import (
     looks_like_native,
@@ -37,7 +38,7 @@ from tablut.formats.sites import looks_like_json, read_site_games
 from tablut.position import FILES
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, VariantLike, as_variant
-from tablut.work.files import excerpt
+from tablut.work.files import FileKind, excerpt, read_bytes
 
 __all__ = ["GameRecord", "read_record", "read_rules", "write_pgn", "write_record"]
 
@@ -212,13 +213,14 @@ def _numbered(games: Callable[[str, Variant | None], Games]) -> Callable[[str, V
 
 
 ARCHIVE: Final = RecordKind("archive", looks_like_archive, _refuse_archive, read_archive_games)
+OTG: Final = _kind("OpenTafl record", looks_like_otg, read_games)
 NATIVE: Final = RecordKind("tablut record", looks_like_native, read_native, _numbered(read_native_games))
 KINDS: Final = (
     _kind("record", looks_like_json, read_site_games),
     _kind("Ludii trial", looks_like_trial, _trial),
     _kind("Bologna game log", looks_like_log, read_logs),
     _kind("Bologna system log", looks_like_system_log, read_system_logs),
-    _kind("OpenTafl record", looks_like_otg, read_games),
+    OTG,
     ARCHIVE,
     NATIVE,
 )
@@ -351,6 +353,23 @@ def record_text(record: GameRecord, target: Path, source: str | Path | None = No
             remedy="choose another file",
         )
     return text, lost
+
+
+def record_file(target: Path | str | None, variant: VariantLike | None = None) -> FileKind:
+    """Return the kind of the files that a record may replace: records of one game in the format of the target's name.
+
+    The rules are needed if the existing record does not name its own.
+    """
+    kind = {".csv": ARCHIVE, ".otg": OTG}.get(Path(target or "").suffix.lower(), NATIVE)
+    good = (GameRecord, NoRulesError) if kind is ARCHIVE else GameRecord
+
+    def fits(path: Path) -> bool:
+        text = decoded(read_bytes(path, "record", RECORD_BYTES))
+        rules = None if variant is None else as_variant(variant)
+        read = [list(islice(kind.games(text, own), 2)) for own in (None, rules)]
+        return kind_of(text) is kind and any(len(games) == 1 and isinstance(games[0][1], good) for games in read)
+
+    return FileKind(f"a file with a single game ({kind.name})", fits)
 
 
 def _lost(record: GameRecord, again: GameRecord) -> list[str]:

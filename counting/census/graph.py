@@ -20,7 +20,7 @@ from tablut.engine.packing import count_children
 from tablut.errors import InputError
 from tablut.position import Position
 from tablut.results import Result
-from tablut.work.files import write_bytes
+from tablut.work.files import PARQUET, write_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,7 +161,7 @@ def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
     table = arrow.table(columns).replace_schema_metadata(about)
     sink = arrow.BufferOutputStream()
     parquet.write_table(table, sink, compression="zstd")
-    write_bytes(path, sink.getvalue().to_pybytes(), remedy="choose another file with `graph`")
+    write_bytes(path, sink.getvalue().to_pybytes(), remedy="choose another file with `graph`", kind=PARQUET)
 
 
 def graph_numbers(graph: StateGraph, path: Path) -> GraphNumbers:

@@ -21,6 +21,7 @@ from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError, whole_number
 from tablut.results import ExactInt, Result
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.files import PARQUET, check_output
 from tablut.work.ledger import refuse_foreign, working_folder
 from tablut.work.progress import Observer, size_text
 from tablut.work.run import open_scheduler
@@ -94,6 +95,7 @@ def census(
         raise InputError("counts only the last ply, and only up to symmetry", parameter="count", remedy=remedy)
     if resources.passes > 1 and plies is None:
         raise InputError("applies to the last ply only", parameter="passes", remedy="give `plies` too")
+    check_output(graph, PARQUET, "choose another file with `graph`")
     told = Observer() if observer is None else observer
     with (
         _enough_memory(),

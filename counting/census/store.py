@@ -41,8 +41,8 @@ from counting.census.rows import (
 from counting.spaces import spaces
 from tablut.errors import InputError
 from tablut.variants import Variant
-from tablut.work.files import child
-from tablut.work.ledger import Kind, claim, commit, damaged, drop, drop_files, read_made, sweep, writing
+from tablut.work.files import child, writing
+from tablut.work.ledger import Kind, claim, commit, damaged, drop, drop_files, read_made, sweep
 from tablut.work.parts import Owner, PartSource
 from tablut.work.records import Count, Digest, Part, Record, digest_of, fields_of, read_record
 

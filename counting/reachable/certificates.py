@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
-import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,7 +19,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablut.errors import InputError, fault_of
-from tablut.work.files import excerpt, read_bytes, write_bytes
+from tablut.work.files import FileKind, beginning, excerpt, read_lines, write_bytes
 from tablut.work.records import fields_of, read_model
 
 SampledSpace = Literal["undecided", "decided"]
@@ -29,8 +27,8 @@ SampledSpace = Literal["undecided", "decided"]
 
 FORMAT: Final = "tablut-reachability"
 VERSION: Final = 1
+CERTIFICATES: Final = FileKind("a certificate file", beginning(rb'\s*\{\s*"format":\s*"tablut-reachability"'))
 
-_MOST_BYTES: Final = 1 << 30
 _MOST_LINE: Final = 1 << 14
 _MOST_DIGITS: Final = len(str(2 * 361 * 3**361))
 """Number of digits that is enough for every position number on a board of 19×19."""
@@ -124,19 +122,15 @@ def write_file(path: Path, header: Header, certificates: Iterable[PositionCertif
     if path.name.endswith(".gz"):
         # Write no time stamp, so that the same samples always produce the same bytes.
         content = gzip.compress(content, mtime=0)
-    write_bytes(path, content, "choose another name with `certificates`")
+    write_bytes(path, content, "choose another name with `certificates`", kind=CERTIFICATES)
     return len(content)
 
 
 def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertificate]]]:
     """Read a certificate file. Return its header, and an iterator over line numbers and certificates."""
     subject = f"certificate file {excerpt(str(path))}"
-    content = read_bytes(path, "certificate file", _MOST_BYTES)
-    stream: io.BufferedIOBase = io.BytesIO(content)
-    if content[:2] == b"\x1f\x8b":
-        stream = gzip.GzipFile(fileobj=stream)
-    lines = enumerate(_lines(stream, subject), 1)
-    _, first = next(lines, (1, b""))
+    lines = _lines(path, subject)
+    _, first = next(lines, (1, ""))
     if not first:
         raise InputError("is empty", subject=subject)
     try:
@@ -148,7 +142,7 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertifica
     if (version := record.get("version")) != VERSION:
         raise InputError(f"has format version {version!r}, but this program reads version {VERSION}", subject=subject)
 
-    def validated(model: type[Model], number: int, line: bytes) -> Model:
+    def validated(model: type[Model], number: int, line: str) -> Model:
         try:
             return read_model(model, line)
         except ValidationError as error:
@@ -158,16 +152,11 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertifica
     return header, ((number, validated(PositionCertificate, number, line)) for number, line in lines)
 
 
-def _lines(stream: io.BufferedIOBase, subject: str) -> Iterator[bytes]:
-    """Yield a file's lines. Raise `InputError` if a line is damaged, too long or cut short."""
-    number = 1
-    try:
-        while line := stream.readline(_MOST_LINE + 1):
-            if len(line) > _MOST_LINE:
-                raise InputError(f"line {number}: has more than {_MOST_LINE:,} bytes", subject=subject)
-            if not line.endswith(b"\n"):
-                raise InputError(f"line {number}: is cut short", subject=subject)
-            yield line
-            number += 1
-    except (EOFError, OSError, zlib.error) as error:
-        raise InputError(f"line {number}: is damaged or cut short ({error})", subject=subject) from error
+def _lines(path: Path, subject: str) -> Iterator[tuple[int, str]]:
+    """Yield a file's lines and their numbers. Raise `InputError` if a line is too long or cut short."""
+    for number, line in enumerate(read_lines(path, subject, _MOST_LINE), 1):
+        if len(line) > _MOST_LINE:
+            raise InputError(f"line {number}: has more than {_MOST_LINE:,} characters", subject=subject)
+        if not line.endswith("\n"):
+            raise InputError(f"line {number}: is cut short", subject=subject)
+        yield number, line

@@ -21,7 +21,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from counting.reachable.certificates import PositionCertificate, SampledSpace, write_file
+from counting.reachable.certificates import CERTIFICATES, PositionCertificate, SampledSpace, write_file
 from counting.reachable.checker import LEMMAS, Checker
 from counting.reachable.chunks import (
     KIND,
@@ -48,6 +48,7 @@ from tablut.errors import InputError, TablutError, shown_value, whole_number
 from tablut.results import ExactInt, Result
 from tablut.variants import Variant, VariantLike, as_variant
 from tablut.work.clocks import thread_clock
+from tablut.work.files import check_output
 from tablut.work.ledger import claim, working_folder
 from tablut.work.parts import Owner, PartFile
 from tablut.work.progress import Observer
@@ -394,6 +395,7 @@ def estimate(
         why = f"must be {samples} or more, the number of samples"
         raise InputError(why, parameter="lemma_samples", value=wanted)
     target = None if certificates is None else Path(certificates)
+    check_output(target, CERTIFICATES, "choose another name with `certificates`")
     with working_folder(store, "estimate") as folder, open_scheduler(threads, scheduler) as workers:
         plan = ChunkPlan(variant, samples, wanted, seed, folder, space)
         with claim(folder, KIND, plan.head):

@@ -48,7 +48,7 @@ from tablut.formats.reading import read_move
 from tablut.position import Position
 from tablut.prober import find_prober
 from tablut.variants import Variant, load_variant
-from tablut.work.files import excerpt, store_path
+from tablut.work.files import check_output, excerpt, store_path
 from tablut.work.machine import check_memory
 from tablut.work.progress import plural, rate_text
 from tablut.work.run import LocalScheduler, open_scheduler
@@ -137,6 +137,7 @@ def solve_command(
     printed. Exit code 1: a stipulation is refuted; 3: the limits were reached before a proof was
     found.
     """
+    from retrograde.proofs.certificate import PROOF_FILE
     from retrograde.proofs.solver import Solver
 
     if file is not None:
@@ -144,6 +145,7 @@ def solve_command(
             message = "cannot be combined with --position, --plies-left, --save-proof or a picture"
             raise InputError(message, subject=f"puzzle file {excerpt(file)}")
         return _solve_file(file, variant, limits, tablebase, all_wins)
+    check_output(save_proof, PROOF_FILE, "choose another file with `save_proof`")
     rules = load_variant(variant or "ashton")
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
     # A saved proof must be checkable with nothing but the rules, so it uses no tablebase.

@@ -21,7 +21,6 @@ file never contains a path.
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,10 +31,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from retrograde.proofs.proof_numbers import MOST_PLIES
 from retrograde.proofs.strategy import needed, strategy_of, text_of
-from tablut.errors import InputError, fault_of, input_failure
+from tablut.errors import InputError, fault_of
 from tablut.position import SideName
 from tablut.variants import Variant, load_variant, shipped_name, variant_names
-from tablut.work.files import excerpt, write_bytes
+from tablut.work.files import FileKind, beginning, excerpt, read_lines, write_bytes
 from tablut.work.records import Digest, Part, fields_of, read_model
 
 if TYPE_CHECKING:
@@ -60,6 +59,7 @@ _READS = " to ".join((str(min(_READ)), str(max(_READ))))
 _LINE: Final = 512
 _BLOCK: Final = 4096
 """Number of lines that are written or checked together."""
+PROOF_FILE: Final = FileKind("a proof file", beginning(rb'\{"format": "tablut-proof"'))
 _AGAIN = "make it again with `tablut puzzle solve --save-proof`"
 
 _Plies = Annotated[int, Field(ge=0, le=MOST_PLIES)]
@@ -134,7 +134,8 @@ class ProofCertificate(_Claim):
     def write(self, target: Path, remedy: str = "") -> None:
         """Write the file atomically. If this fails, ``remedy`` is the advice in the error message."""
         content = self.content()
-        write_bytes(target, _packed(content) if target.name.endswith(".gz") else content, remedy)
+        packed = _packed(content) if target.name.endswith(".gz") else content
+        write_bytes(target, packed, remedy, kind=PROOF_FILE)
 
 
 def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
@@ -197,24 +198,8 @@ class _FileLines:
     def all_lines(self) -> Iterator[str]:
         """Yield all lines; a line that is too long is yielded in pieces."""
         if isinstance(self._source, str):
-            yield from self._source.removesuffix("\n").split("\n")
-            return
-        try:
-            if self._source.exists() and not self._source.is_file():
-                raise InputError("is not a regular file", subject=self._what)
-            with self._source.open("rb") as file:
-                opener: Any = gzip.open if file.read(2) == b"\x1f\x8b" else open
-            with opener(self._source, "rt", encoding="utf-8-sig") as lines:
-                while line := lines.readline(_LINE + 2):
-                    yield line.removesuffix("\n")
-        except InputError:
-            raise
-        except UnicodeDecodeError as error:
-            raise InputError("is not a UTF-8 text file", subject=self._what) from error
-        except (EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(f"cannot be read: {error}", subject=self._what) from error
-        except OSError as error:
-            raise input_failure(self._what, error) from error
+            return iter(self._source.rstrip().split("\n"))
+        return (line.removesuffix("\n") for line in read_lines(self._source, self._what, _LINE))
 
     def lines(self) -> Iterator[str]:
         """Yield the strategy's lines. Raise `InputError` if there are not as many as the header states."""

@@ -439,8 +439,9 @@ class ProofRun:
             self._check(proof)
         if store is not None:
             self.certificate = store / "certificate.jsonl.gz"
-            if not self.certificate.is_file() and not self.certificate.is_dir():
-                self.certificate.unlink(missing_ok=True)  # opening a pipe for writing would wait for a reader
+            if not self.certificate.is_dir():
+                # It may be damaged, and opening a pipe for writing would wait for a reader.
+                self.certificate.unlink(missing_ok=True)
             proof.write(self.certificate)
 
     def _exact(self, plies: int) -> int | None:

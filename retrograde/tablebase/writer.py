@@ -41,7 +41,7 @@ from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import ALIAS_CODE
 from tablut.position import SideName
 from tablut.variants import Variant
-from tablut.work import ledger
+from tablut.work import files, ledger
 from tablut.work.files import lock_folder, store_path, sync_names, write_text
 from tablut.work.records import data_file
 
@@ -107,7 +107,7 @@ def sweep(root: Path) -> None:
     """Remove the files that an interrupted writer left behind in a store. The caller must have locked the store."""
     for folder in (root, root / "provenance"):
         ledger.sweep(folder, "tablebase")
-    with ledger.writing(f"tablebase {str(root)!r}"):
+    with files.writing(f"tablebase {str(root)!r}"):
         for path in root.iterdir():
             if _UNFINISHED.fullmatch(path.name):
                 ledger.drop(path)
@@ -131,7 +131,7 @@ def write_tier(
     sides: dict[SideName, Codes] = {"white": white, "black": black}
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"
-    with ledger.writing(f"tablebase folder {str(target)!r}", "finished tiers are kept"):
+    with files.writing(f"tablebase folder {str(target)!r}", "finished tiers are kept"):
         # Remove the folder that a killed writer may have left behind.
         ledger.drop(folder)
         folder.mkdir()

@@ -189,7 +189,6 @@ def show_command(board: Board, pictures: Pictures) -> Reply:
     if pictures:
         from tablut.svg import board as draw_svg
 
-        pictures.check_folders()
         for element, image in images:
             pictures.write(draw_svg(rules, image, caption=element.name), element.name)
     fixing = [element.name for element, image in images if image.cells == board.position.cells]

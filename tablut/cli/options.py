@@ -75,22 +75,33 @@ def file_option(*names: str, metavar: str = "FILE", **settings: Any) -> Decorato
     return option(*names, type=_PathType(path_type=Path), metavar=metavar, **settings)
 
 
+_PICTURES: Final = {
+    "svg": files.FileKind("an SVG drawing", files.beginning(rb"\s*(<[?!][^>]*>\s*)*<svg\b"), ".svg"),
+    "png": files.FileKind("a PNG picture", files.beginning(b"\x89PNG\r\n"), ".png"),
+    "gif": files.FileKind("a GIF picture", files.beginning(b"GIF8"), ".gif"),
+}
+
+
 @dataclass(frozen=True)
 class Pictures:
-    """Files or folders for pictures of a result, as the user names them."""
+    """Files for pictures of a result, as the user names them. They are checked before any work is done."""
 
     svg: Path | None
     png: Path | None
     gif: Path | None = None
 
+    folders = False
+    """Whether the paths are those of folders, except for an animated picture."""
+
+    def __post_init__(self) -> None:
+        for kind, path in vars(self).items():
+            if path is not None and self.folders and kind != "gif":
+                check_folder(path, f"--{kind}")
+            else:
+                files.check_output(path, _PICTURES[kind])
+
     def __bool__(self) -> bool:
         return any((self.svg, self.png, self.gif))
-
-    def check_folders(self) -> None:
-        """Raise `InputError` if the path of a folder is a file."""
-        for kind in ("svg", "png"):
-            if (folder := getattr(self, kind)) is not None:
-                check_folder(folder, f"--{kind}")
 
     def write(self, drawing: str, name: str | None = None) -> None:
         """Write a drawing to the file of each kind, or to a file of the given name in each folder."""
@@ -101,20 +112,24 @@ class Pictures:
             png = draw_png(drawing)  # before anything is written, because the drawing may be too large
         for path, suffix, content in ((self.svg, "svg", drawing.encode()), (self.png, "png", png)):
             if path is not None:
-                files.write_bytes(path if name is None else path / f"{name}.{suffix}", content)
+                place = path if name is None else path / f"{name}.{suffix}"
+                files.write_bytes(place, content, kind=_PICTURES[suffix])
 
     def animate(self, drawings: Sequence[str]) -> None:
         """Write an animation of the drawings, if the user wants one."""
         if self.gif is not None:
             from tablut.pictures import draw_gif
 
-            files.check_output(self.gif)
-            files.write_bytes(self.gif, draw_gif(drawings))
+            files.write_bytes(self.gif, draw_gif(drawings), kind=_PICTURES["gif"])
 
     @property
     def names(self) -> dict[str, str | None]:
         """The names of the files by their kind, for the result of a command."""
         return {kind: path and str(path) for kind, path in vars(self).items()}
+
+
+class _PictureFolders(Pictures):
+    folders = True
 
 
 def picture_options(what: str, *, folder: bool = False, moving: str = "") -> Decorator:
@@ -123,7 +138,7 @@ def picture_options(what: str, *, folder: bool = False, moving: str = "") -> Dec
     animated = [file_option("--gif", help=f"File for an animated picture of {moving}.")] if moving else []
     drawn = file_option("--svg", metavar=metavar, help=f"{where} for {what}.")
     png = file_option("--png", metavar=metavar, help=f"{where} for the same as PNG.")
-    return bundle("pictures", Pictures, drawn, png, *animated)
+    return bundle("pictures", _PictureFolders if folder else Pictures, drawn, png, *animated)
 
 
 store_argument = argument("store", metavar="STORE", help="Folder of the tablebase.")
@@ -220,13 +235,7 @@ def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
 
 def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
     """Return the contents of a UTF-8 file, or of standard input for ``-``."""
-    if source != "-":
-        return files.read_text(Path(source), what, most, pipes=True)
-    try:
-        text = read_bytes(source, what, most).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8 text", subject=f"{what} '-'") from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return files.as_text(read_bytes(source, what, most), f"{what} {excerpt(source)}")
 
 
 def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
@@ -253,10 +262,10 @@ def suggesting_rules(origin: str = "") -> Iterator[None]:
 
 def save_record(record: GameRecord, target: Path, source: str | None = None) -> None:
     """Write a record to a file in the format given by its suffix. Warn about contents that the format cannot store."""
-    from tablut.records import record_text
+    from tablut.records import record_file, record_text
 
     text, lost = record_text(record, target, None if source == "-" else source)
-    files.write_text(target, text)
+    files.write_text(target, text, kind=record_file(target, record.variant))
     if lost:
         warn(f"{target}: cannot store {'; '.join(lost[:9])}{'; ...' * (len(lost) > 9)}")
 

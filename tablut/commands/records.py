@@ -39,6 +39,7 @@ from tablut.records import (
     GameRecord,
     decoded,
     kind_of,
+    record_file,
     write_line,
 )
 from tablut.replay import (
@@ -162,14 +163,8 @@ def replay_command(
     record is wrong, because a move is illegal, or a capture, a position or the result contradicts the
     rules.
     """
-    pictures.check_folders()
-    if save is not None:
-        check_output(save)
+    check_output(save, record_file(save, variant))
     text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
-    if pictures.gif is not None and pictures.gif.exists() and file != "-" and pictures.gif.samefile(file):
-        raise InputError(
-            "is the record itself", subject=f"output file {str(pictures.gif)!r}", remedy="choose another file"
-        )
     kind = kind_of(text) or NATIVE
     if game is not None:
         record = _game_of(text, file, variant, game)

@@ -176,7 +176,6 @@ def diff_command(a: str, b: str, plies: int, most: int, samples: int, seed: int,
     """
     from tablut.differences import differences
 
-    pictures.check_folders()
     pair = _rules(a), _rules(b)
     with progress("diff") as observer:
         found = differences(*pair, observer, plies=plies, most=most, samples=samples, seed=seed)

@@ -19,9 +19,8 @@ from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, progress
 from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import Result
-from tablut.work import ledger
 from tablut.work.clocks import compiled_kernels, prepared_kernels, quiet, why_forgotten
-from tablut.work.files import excerpt
+from tablut.work.files import excerpt, writing
 from tablut.work.progress import plural
 from tablut.work.run import ending_orderly
 
@@ -76,7 +75,7 @@ def _compile_for_wheels(folder: Path) -> int:
     name = baseline()
     if name is None:
         raise MachineError("lacks features that the kernels of a wheel use", subject="this processor")
-    with ledger.writing(f"folder {excerpt(str(folder))}"):
+    with writing(f"folder {excerpt(str(folder))}"):
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise InputError("is not empty", subject=f"--into {excerpt(str(folder))}", remedy="choose a new folder")

@@ -31,7 +31,6 @@ import re
 import secrets
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -50,7 +49,7 @@ from numba.core.serialize import dumps
 from tablut.engine.parts import PartContext
 from tablut.errors import TablutError
 from tablut.work import clocks
-from tablut.work.files import read_bytes, write_bytes
+from tablut.work.files import ABANDONED, read_bytes, remove_temporaries, write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,8 +64,6 @@ _LENGTH: Final = 8
 _HEAD: Final = len(_MAGIC) + _DIGEST + _LENGTH + _DIGEST
 _MOST: Final = 1 << 28
 """Maximum size of a file in bytes, about a hundred times the size of the largest kernel."""
-_ABANDONED: Final = 3600
-"""Age in seconds after which a temporary file or a lock is considered a leftover of a killed process."""
 _PATIENCE: Final = 120.0
 """Time in seconds to wait for another process that is compiling the same kernel. The largest kernel takes a tenth of
 this time.
@@ -463,12 +460,7 @@ def _sweep(folder: Path) -> None:
 
     The folder is searched only once per process.
     """
-    for path in [*folder.glob(".*.kernel.*.tmp"), *folder.glob(".*.kernel.lock")]:
-        try:
-            if time.time() - path.stat().st_mtime > _ABANDONED:
-                path.unlink()
-        except FileNotFoundError:
-            continue  # another process has removed it
+    remove_temporaries(folder, r"\..+\.kernel\.(\w+\.tmp|lock)", ABANDONED)
 
 
 _warnings: list[str] = []

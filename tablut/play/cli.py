@@ -204,11 +204,12 @@ def play_command(
     Piped input is read in the same way. On a server, the exit code is 3 if the game ends without
     a result.
     """
+    from tablut.records import record_file
+
     options = settings.options()
     on_server = seat.server is not None or write_script is not None
     rules = load_variant(variant or ("bologna" if on_server else "ashton"))
-    if save is not None:
-        check_output(save)
+    check_output(save, record_file(save, rules))
     if not on_server:
         for given in ("role", "timeout", "port", "control"):
             if getattr(seat, given) is not None:
@@ -344,8 +345,9 @@ class _Script(Result):
 
 
 def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name: str, folder: Path) -> Reply:
-    from tablut.play.competition import write_player_script
+    from tablut.play.competition.cli import SCRIPT, SCRIPT_NAME, write_player_script
 
+    check_output(folder / SCRIPT_NAME, SCRIPT)
     board = Board(rules)
     with player_for(player, rules, options, ready=True) as chooser:
         # Report a wrong name or option, or a player that does not move, now and not on the day of the competition.

@@ -7,16 +7,20 @@ These functions are used for the toolkit's own files and for users' files. Other
 from __future__ import annotations
 
 import errno
+import gzip
+import math
 import os
 import re
 import reprlib
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from itertools import islice
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice, repeat
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from tablut.errors import InputError, OutputError, input_failure, output_failure
 
@@ -25,7 +29,9 @@ Kind = TypeVar("Kind")
 TEXT_BYTES: Final = 64 << 20
 """Default limit on the size of a text file from outside, in bytes."""
 
-_TEMPORARY = re.compile(r"\..+\.[A-Za-z0-9_]+\.tmp")
+ABANDONED: Final = 3600
+"""Age in seconds after which a temporary file is considered a leftover of a killed process."""
+_GZIP: Final = b"\x1f\x8b"
 _STEP = 1 << 20
 _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -62,11 +68,46 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = F
 
 def read_text(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = False) -> str:
     """Return the contents of a UTF-8 file from outside, converting all line endings to line feeds."""
+    return as_text(read_bytes(path, what, most, pipes=pipes), f"{what} {excerpt(str(path))}")
+
+
+def as_text(content: bytes, shown: str) -> str:
+    """Decode the content of a UTF-8 file, converting all line endings to line feeds. Errors name it as ``shown``."""
     try:
-        text = read_bytes(path, what, most, pipes=pipes).decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError("is not a UTF-8 text file", subject=f"{what} {excerpt(str(path))}") from error
+        raise InputError("is not a UTF-8 text file", subject=shown) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_lines(path: Path, shown: str, most: int) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file from outside, which may be compressed. Errors name it as ``shown``.
+
+    Blank lines at the end are left out. A line of more than ``most`` characters is yielded in pieces, the first of
+    which is longer than that.
+    """
+    blank = 0
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError("is not an ordinary file", subject=shown)
+        with path.open("rb") as file:
+            opener: Any = gzip.open if file.read(2) == _GZIP else open
+        with opener(path, "rt", encoding="utf-8-sig") as lines:
+            while line := lines.readline(most + 2):
+                if line.isspace():
+                    blank += 1
+                    continue
+                yield from repeat("\n", blank)
+                yield line
+                blank = 0
+    except UnicodeDecodeError as error:
+        raise InputError("is not a UTF-8 text file", subject=shown) from error
+    except (EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"cannot be read: {error}", subject=shown) from error
+    except OSError as error:
+        raise input_failure(shown, error) from error
 
 
 def excerpt(text: str, most: int = 80) -> str:
@@ -139,40 +180,108 @@ def child(folder: Path, name: str, what: str) -> Path:
 # -- writing -------------------------------------------------------------------------------
 
 
-def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = "", *, lasting: bool = False) -> None:
+@contextmanager
+def writing(what: str, remedy: str = "") -> Iterator[None]:
+    """Convert system errors within the context into one-line errors that name what was being written."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise output_failure(what, error, remedy) from error
+
+
+class FileKind(NamedTuple):
+    """A kind of output file: its name in messages, and a test of whether an existing file is of this kind.
+
+    If a kind has an ``ending``, the names of its files may have no other one.
+    """
+
+    name: str
+    fits: Callable[[Path], bool]
+    ending: str = ""
+
+
+def beginning(pattern: bytes) -> Callable[[Path], bool]:
+    """Return a test of whether a file, or its uncompressed content, begins with a match of a regular expression."""
+
+    def fits(path: Path) -> bool:
+        with path.open("rb") as file:
+            head = file.read(4096)
+        plain = zlib.decompressobj(31).decompress(head, 4096) if head.startswith(_GZIP) else head
+        return re.match(pattern, plain) is not None
+
+    return fits
+
+
+OWN: Final = FileKind("a file of the toolkit", lambda _: True)
+"""The kind of a file whose name was not chosen by a user, and which is therefore always replaced."""
+PARQUET: Final = FileKind("a Parquet file", beginning(b"PAR1"))
+
+
+def write_bytes(
+    target: Path, content: bytes | Iterable[bytes], remedy: str = "", *, lasting: bool = False, kind: FileKind = OWN
+) -> None:
     """Write a file atomically: it gets a temporary name in its folder, and is then renamed.
 
-    If ``lasting`` is true, the content is flushed to disk before the file is renamed.
+    If ``lasting`` is true, the content is flushed to disk before the file is renamed. An existing file is replaced only
+    if it is of the given ``kind``; see `check_output`.
     """
     parts = [content] if isinstance(content, bytes) else content
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_dir():
-            raise IsADirectoryError(21, "Is a directory")
-        if target.exists() and not target.is_file():
+    with writing(f"output file {str(target)!r}", remedy):
+        if target.exists() and not target.is_file() and not target.is_dir():
             # A device or a pipe is written to directly, since it must not be replaced by a file.
             with target.open("wb") as device:
                 device.writelines(parts)
             return
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.writelines(parts)
-                if lasting:
-                    file.flush()
-                    os.fsync(file.fileno())
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise output_failure(f"output file {str(target)!r}", error, remedy) from error
+        with replacing(target, kind, remedy) as temporary, temporary.open("wb") as file:
+            file.writelines(parts)
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
 
 
-def check_output(target: Path) -> None:
-    """Raise an error if a file cannot be written. Call this function before computing what the file will contain."""
-    code = 0
+@contextmanager
+def replacing(target: Path, kind: FileKind, remedy: str = "") -> Iterator[Path]:
+    """Yield an empty temporary file, which replaces the target at the end of the context, or is removed on an error.
+
+    Temporary files that killed processes left behind when they wrote the same target are removed.
+    """
+    with writing(f"output file {str(target)!r}", remedy):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if kind is not OWN:  # stores remove their temporary files themselves
+            remove_temporaries(target.parent, rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}\.tmp", ABANDONED)
+        check_output(target, kind, remedy)
+        descriptor, name = temporary_beside(target)
+        os.close(descriptor)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with writing(f"output file {str(target)!r}", remedy):
+            temporary.chmod(0o644)
+            temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def temporary_beside(target: Path) -> tuple[int, str]:
+    """Create a temporary file in the folder of a file that will be written. Return its descriptor and its path."""
+    return tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+
+
+def check_output(named: Path | str | None, kind: FileKind = OWN, remedy: str = "") -> None:
+    """Raise an error if a file cannot be written. Call this function before computing what the file will contain.
+
+    An existing file is replaced only if it is empty or of the given kind, so that a mistyped name or two arguments in
+    the wrong order cannot destroy a user's file. If no file is named, there is nothing to check.
+    """
+    if named is None:
+        return
+    code, target, shown = 0, Path(named), f"output file {str(named)!r}"
+    if str(target) == "-" or target.suffix.lower() not in ("", kind.ending or target.suffix.lower()):
+        way = f"name a file{f' that ends in {kind.ending}' * bool(kind.ending)}"
+        raise InputError(f"is not a name for {kind.name}", subject=shown, remedy=way)
     if target.is_dir():
         code = errno.EISDIR
     else:
@@ -181,21 +290,33 @@ def check_output(target: Path) -> None:
             code = errno.EEXIST if folder == target.absolute().parent else errno.ENOTDIR  # the error of `mkdir`
         elif not os.access(folder, os.W_OK | os.X_OK):
             code = errno.EACCES
-    if code:
-        error = OSError(code, os.strerror(code))
-        raise output_failure(f"output file {str(target)!r}", error) from error
+    with writing(shown, remedy):
+        if code:
+            raise OSError(code, os.strerror(code))
+        try:
+            fits = not target.is_file() or not target.stat().st_size or kind.fits(target)
+        except (ValueError, zlib.error):  # not even a text, or not in this format
+            fits = False
+    if not fits:
+        way = "choose another name, or delete the file first"
+        raise InputError(f"exists and is not {kind.name}", subject=shown, remedy=way)
 
 
-def write_text(target: Path, content: str, remedy: str = "", *, lasting: bool = False) -> None:
+def write_text(target: Path, content: str, remedy: str = "", **options: Any) -> None:
     """Write a text file in UTF-8. The options are those of `write_bytes`."""
-    write_bytes(target, content.encode(), remedy, lasting=lasting)
+    write_bytes(target, content.encode(), remedy, **options)
 
 
-def remove_temporaries(folder: Path) -> None:
-    """Remove temporary files that a killed process left in a folder. The caller must hold the folder's lock."""
+def remove_temporaries(folder: Path, names: str = r"\..+\.[A-Za-z0-9_]+\.tmp", age: float = -math.inf) -> None:
+    """Remove temporary files that a killed process left in a folder.
+
+    Only files whose names match the regular expression ``names`` and that are at least ``age`` seconds old are removed.
+    Without an age, the caller must hold the folder's lock.
+    """
     for path in folder.iterdir():
-        if _TEMPORARY.fullmatch(path.name) and path.is_file():
-            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another process may have removed it
+            if re.fullmatch(names, path.name) and path.is_file() and time.time() - path.stat().st_mtime >= age:
+                path.unlink()
 
 
 def reserve(path: Path, length: int) -> None:
@@ -204,33 +325,28 @@ def reserve(path: Path, length: int) -> None:
     If the space were not allocated and the disk filled up later, writing to the mapped file would kill the process with
     SIGBUS, without a message.
     """
-    try:
-        with path.open("wb") as file:
-            try:
-                if hasattr(os, "posix_fallocate") and length:
-                    os.posix_fallocate(file.fileno(), 0, length)
-                else:
-                    for start in range(0, length, _STEP):
-                        file.write(bytes(min(_STEP, length - start)))
-            except BaseException:
-                path.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        raise output_failure(f"scratch file {str(path)!r}: cannot reserve {length:,} bytes", error) from error
+    with writing(f"scratch file {str(path)!r}: cannot reserve {length:,} bytes"), path.open("wb") as file:
+        try:
+            if hasattr(os, "posix_fallocate") and length:
+                os.posix_fallocate(file.fileno(), 0, length)
+            else:
+                for start in range(0, length, _STEP):
+                    file.write(bytes(min(_STEP, length - start)))
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
 
 
 def sync_names(folder: Path) -> None:
     """Flush the directory entries of a folder to the disk, if the system supports this."""
     if os.name != "posix":
         return
-    try:
+    with writing(f"folder {str(folder)!r}"):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-    except OSError as error:
-        raise output_failure(f"folder {str(folder)!r}", error) from error
 
 
 @contextmanager
@@ -239,16 +355,12 @@ def lock_folder(folder: Path, what: str) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / "lock", blocking=False, thread_local=False)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise InputError(
-            "is in use by another program", subject=f"{what} {str(folder)!r}", remedy="wait until it ends"
-        ) from error
-    except OSError as error:
-        if isinstance(error, OutputError):
-            raise
-        raise output_failure(f"{what} {str(folder)!r}: cannot be locked", error, "choose another folder") from error
+    shown = f"{what} {str(folder)!r}"
+    with writing(f"{shown}: cannot be locked", "choose another folder"):
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise InputError("is in use by another program", subject=shown, remedy="wait until it ends") from error
     try:
         yield
     finally:

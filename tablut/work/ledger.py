@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from tablut.errors import OutputError, output_failure
-from tablut.work.files import child, lock_folder, remove_temporaries, store_path, sync_names
+from tablut.work.files import child, lock_folder, remove_temporaries, store_path, sync_names, writing
 from tablut.work.records import DamagedError, Record, StoreError, read_record, write_record
 
 Head = TypeVar("Head", bound=Record)
@@ -151,14 +150,3 @@ def drop_files(paths: Iterable[Path]) -> None:
     for path in paths:
         with writing(f"file {str(path)!r}"):
             path.unlink(missing_ok=True)
-
-
-@contextmanager
-def writing(what: str, remedy: str = "") -> Iterator[None]:
-    """Convert system errors within the context into one-line errors that name what was being written."""
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, OutputError):
-            raise
-        raise output_failure(what, error, remedy) from error

@@ -24,7 +24,6 @@ import json
 import os
 import stat
 import struct
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -39,8 +38,9 @@ from pydantic import Field, ValidationError
 
 from tablut.errors import OutputError, input_failure
 from tablut.work.direct import PAGE, Buffer, read_span, write_span
-from tablut.work.ledger import damaged, writing
-from tablut.work.records import Count, Digest, Part, TooNewError, TooOldError, read_model
+from tablut.work.files import temporary_beside, writing
+from tablut.work.ledger import damaged
+from tablut.work.records import Count, Digest, Part, check_version, read_model
 
 BLOCK: Final = 1 << 16
 """Number of items in a compressed block, which is unpacked as a whole."""
@@ -210,10 +210,7 @@ def _opened(path: Path, kind: Any, _: tuple[int, ...]) -> PartFile[Any]:
         _magic, version, length, cpu, digest, crc = TAIL.unpack(tail)
         if crc != zlib.crc32(tail[:-4]) or length > min(_MOST_HEADER, size - TAIL.size):
             raise damaged(path, "the checksum of its tail is wrong")
-        if version != VERSION:
-            says = f"file {str(path)!r}: format version {version}, this program reads {VERSION}; "
-            newer = version > VERSION
-            raise (TooNewError if newer else TooOldError)(says + ("update it" if newer else "make it again"))
+        check_version(f"file {str(path)!r}", version, VERSION)
         file.seek(size - TAIL.size - length)
         text = file.read(length)
     if hashlib.sha256(text).digest() != digest:
@@ -251,7 +248,7 @@ class PartWriter:
         self._bytes = 0
         with writing(self._what):
             target.parent.mkdir(parents=True, exist_ok=True)
-            descriptor, self._temporary = tempfile.mkstemp(".tmp", f".{target.name}.", target.parent)
+            descriptor, self._temporary = temporary_beside(target)
             self._file = os.fdopen(descriptor, "wb", buffering=0)
 
     def put(self, name: str, items: NDArray[Any], *, checked: bool = True) -> None:

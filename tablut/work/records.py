@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationEr
 from pydantic_core import PydanticCustomError
 
 from tablut.errors import InputError, fault_of
-from tablut.work.files import brief, excerpt, read_bytes, write_text
+from tablut.work.files import OWN, FileKind, brief, excerpt, read_bytes, write_text
 
 _MOST_BYTES: Final = 256 << 20
 _STEP: Final = 1 << 20
@@ -68,6 +68,13 @@ class TooOldError(StoreError):
 
 class TooNewError(StoreError):
     """Raised for a store with a format version that only later versions of this program can read."""
+
+
+def check_version(shown: str, version: int, own: int) -> None:
+    """Raise an error if a file or a record has another format version than the one that this program reads."""
+    if version != own:
+        kind, remedy = (TooNewError, "update it") if version > own else (TooOldError, "make it again")
+        raise kind(f"format version {version}, this program reads {own}", subject=shown, remedy=remedy)
 
 
 def plain_of(value: Any) -> Any:
@@ -212,9 +219,14 @@ def _sealed(body: dict[str, Any], *, group: bool) -> str:
     return json.dumps(sealed, indent=1, sort_keys=True) + "\n"
 
 
-def write_record(path: Path, record: Record, *, remedy: str = "") -> None:
+def write_record(path: Path, record: Record, *, remedy: str = "", kind: FileKind = OWN) -> None:
     """Write a record atomically and flush it to the disk."""
-    write_text(path, record_text(record), remedy, lasting=True)
+    write_text(path, record_text(record), remedy, lasting=True, kind=kind)
+
+
+def record_kind(model: type[Record]) -> FileKind:
+    """Return the kind of the files that contain such a record."""
+    return FileKind(f"a record of the format {model.FORMAT}", lambda path: sealed_format(path) == model.FORMAT)
 
 
 def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Model | None:
@@ -243,10 +255,8 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
     if found != model.FORMAT:
         raise StoreError(f"is another kind of record, {excerpt(str(found), 40)}", subject=shown, remedy=way_out)
     # This is checked before the seal, because another version may write a record in a different form.
-    if isinstance(version, int) and version != model.VERSION:
-        newer = version > model.VERSION
-        says = f"{shown}: format version {version}, this program reads {model.VERSION}; "
-        raise (TooNewError if newer else TooOldError)(says + ("update it" if newer else "make it again"))
+    if isinstance(version, int):
+        check_version(shown, version, model.VERSION)
     if text != _sealed(body, group=model.GROUP):
         raise DamagedError("is damaged: its content does not match its digest", subject=shown, remedy=way_out)
     try:

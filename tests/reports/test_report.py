@@ -33,7 +33,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     files = [
         rendering.Artefact("a.md", lambda: b"# A\n"),
         rendering.Artefact("b.md", lambda: b"# B\n"),
-        rendering.json_data("data/a.json", {"a": 1}),
+        rendering.json_data("data/bounds.json", {"a": 1}),
         rendering.drawing("figures/b.svg", "<svg/>"),
         rendering.figure("figures/a.svg", _curve, [1, 2], "A"),
     ]

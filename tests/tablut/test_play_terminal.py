@@ -81,6 +81,11 @@ def test_a_saved_game_is_a_record(play, tmp_path: Path) -> None:
     assert replay(record).problems == ()
     assert [str(move) for move in record.moves] == ["c3-b3", "c1-b1"]
     assert record.start is None
+    notes = tmp_path / "notes.txt"
+    notes.write_text("precious\n", encoding="utf-8")
+    _, out, _ = play(f"c3-b3|save {notes}|quit", "--side", "both", "-v", "ashton-5-4v0", "-p", start)
+    assert "exists and is not" in out
+    assert notes.read_text(encoding="utf-8") == "precious\n"
     play(f"c3-b3|save {file}|quit", "--side", "both", "-v", "ashton-5-4v0", "-p", "2b2/5/b1K2/5/2b2 w")
     assert str(read_record(file.read_text(encoding="utf-8")).start) == "2b2/5/b1K2/5/2b2 w"
 

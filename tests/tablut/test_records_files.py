@@ -147,8 +147,10 @@ def test_what_is_read_is_kept_on_saving(tmp_path: Path, capsys: pytest.CaptureFi
 def test_no_picture_replaces_the_record_or_goes_nowhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     game = tmp_path / "game.txt"
     game.write_text('[Variant "brandubh"]\n1. d2-e2 *\n', encoding="utf-8")
+    (tmp_path / "copy.gif").write_bytes(game.read_bytes())
     for words, named in (
-        (["--gif", game], "is the record itself"),
+        (["--gif", game], "is not a name for a gif picture"),
+        (["--gif", tmp_path / "copy.gif"], "exists and is not a gif picture"),
         (["--gif", tmp_path], "directory"),
         (["--gif", ""], "--gif '': is empty"),
         (["--png", ""], "--png '': is empty"),
@@ -170,7 +172,7 @@ def test_a_record_is_not_saved_over_itself_with_a_loss(
     for target in (game, link):
         code, _, err = replayed(capsys, game, "--save", target)
         assert (code, game.read_bytes()) == (2, content)
-        assert "would lose" in err
+        assert "would lose" in err or "a single game" in err
     code, _, err = replayed(capsys, game, "--save", tmp_path / "other.txt")
     assert code == 0
     assert "cannot store" in err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,7 +17,7 @@ from tablut.cli.shell import main
 from tablut.errors import InputError
 from tablut.provenance import commit, origin
 from tablut.results import Result
-from tablut.work.files import store_path, write_text
+from tablut.work.files import FileKind, beginning, store_path, write_text
 
 if TYPE_CHECKING:
     from reports.studies.balance.cells import Cell
@@ -111,8 +112,9 @@ def gather_command(store: str, only: str, add: bool, out: Path | None) -> Reply:
     folder = out or DATA
     if add:
         rows, atlas = added(rows, atlas, read_data(folder))
-    write_text(folder / "atlas.csv", csv_text(rows))
-    write_text(folder / "atlas.json", json.dumps(atlas.model_dump(mode="json"), indent=1) + "\n")
+    for name, text in (("csv", csv_text(rows)), ("json", json.dumps(atlas.model_dump(mode="json"), indent=1) + "\n")):
+        kind = FileKind("an earlier version of it", beginning(re.escape(text[:12].encode())))
+        write_text(folder / f"atlas.{name}", text, kind=kind)
     result = _Played(games={f"{row.cell}@{row.nodes}": row.games for row in rows})
     return Reply(result, lambda console: console.print(f"{len(rows)} cells written to {str(folder)!r}"))
 

@@ -14,7 +14,7 @@ from reports.studies.collection.mining import from_tablebase
 from reports.studies.collection.shapes import Theme
 from retrograde.cli.proving import nodes_option
 from retrograde.proofs.win_search import ProofLimits
-from retrograde.puzzles.puzzle_file import format_puzzles
+from retrograde.puzzles.puzzle_file import format_puzzles, read_puzzles
 from tablut.cli.command import choice, command, option, whole
 from tablut.cli.options import file_option, seed_option, variant_option
 from tablut.cli.runtime import EXIT_UNKNOWN, Reply, interruptible, progress
@@ -24,7 +24,7 @@ from tablut.errors import InputError
 from tablut.prober import find_prober
 from tablut.results import Result
 from tablut.variants import load_variant
-from tablut.work.files import write_text
+from tablut.work.files import FileKind, check_output, write_text
 from tablut.work.machine import check_memory
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ def make_command(
             remedy="choose another --from",
         )
     check_memory("--memory", memory)
+    kind = FileKind("a puzzle file", lambda path: bool(read_puzzles(str(path), variant)))
+    check_output(out, kind)
     limits = ProofLimits(nodes=nodes, memory_bytes=memory << 20, positions=0)
     wanted = Wanted(count, seed, (shortest, longest), limits, winner, theme)
     if played:
@@ -138,7 +140,7 @@ def make_command(
     if not made.examined and not interrupted:
         raise InputError("no position was examined, so no puzzle was found", remedy="use more games or samples")
     if out is not None:
-        write_text(out, format_puzzles(made.puzzles), remedy="choose another file with --out")
+        write_text(out, format_puzzles(made.puzzles), remedy="choose another file with --out", kind=kind)
     result = _Made(
         variant=rules.name,
         asked=count,

@@ -15,7 +15,7 @@ from tablut.cli.runtime import Reply, interruptible
 from tablut.cli.shell import main
 from tablut.results import Result
 from tablut.variants import load_variant
-from tablut.work.files import check_output, write_text
+from tablut.work.files import FileKind, beginning, check_output, write_text
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
@@ -68,9 +68,9 @@ def trace_command(store: Path, out: Path, men: int, variant: str, memory: int, s
     The tiers are built by one worker or by the workers of a cluster.
     """
     from reports.studies.scale.measuring import traced_build
-    from reports.studies.scale.trace import write_trace
+    from reports.studies.scale.trace import TRACE, write_trace
 
-    check_output(out)
+    check_output(out, TRACE)
     found = interruptible(lambda: traced_build(store, load_variant(variant), men, memory << 20, scheduler))
     write_trace(out, found.model_dump())
     result = _Traced(variant=found.variant, tasks=len(found.tasks), seconds=found.seconds)
@@ -136,6 +136,9 @@ def page_command(check: bool) -> Reply:
     return rendered(FOLDER, artefacts(), check)
 
 
+_MEASURED = FileKind("a file of measurements", beginning(rb'\{"command":"python -m reports\.studies\.scale measure'))
+
+
 class _Measured(Result):
     variant: str
     seconds: dict[int, float]
@@ -154,12 +157,13 @@ def measure_command(store: Path, variant: str, men: int, memory: int, workers: t
     """
     from reports.studies.scale.measuring import measure
 
+    check_output(store, _MEASURED)
     counts = workers or [1, 2, 4]
     said = f"{NAME} measure --store {store.name} -v {variant} --men {men} --memory {memory}"
     found = measure(
         load_variant(variant), men, memory << 20, counts, said + "".join(f" --workers {count}" for count in counts)
     )
-    write_text(store, found.model_dump_json(exclude_defaults=True) + "\n")
+    write_text(store, found.model_dump_json(exclude_defaults=True) + "\n", kind=_MEASURED)
     result = _Measured(variant=found.variant, seconds={run.workers: run.seconds for run in found.runs})
     return Reply(result, lambda console: console.print(f"{str(store)!r} contains the measurements"))
 

@@ -20,7 +20,7 @@ from retrograde.solver.build import TierTask, build_tier
 from retrograde.tablebase.store import tier_name
 from tablut import __version__
 from tablut.work.clocks import cpu_clock, thread_clock
-from tablut.work.files import write_text
+from tablut.work.files import FileKind, beginning, write_text
 from tablut.work.machine import peak_memory
 from tablut.work.progress import Observer
 from tablut.work.run import Scheduler, Task
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tablut.variants import Variant
+
+TRACE: Final = FileKind("a trace of a build", beginning(rb'\{"format": \d+, "version": "[^"]*", "variant": '))
 
 PLAN: Final = "plan"
 PASS: Final = "pass"
@@ -166,4 +168,4 @@ def _cores() -> int:
 
 def write_trace(target: Path, trace: Mapping[str, Any]) -> None:
     """Write a trace as JSON, atomically."""
-    write_text(target, json.dumps(trace) + "\n", remedy="choose another file with --out")
+    write_text(target, json.dumps(trace) + "\n", remedy="choose another file with --out", kind=TRACE)

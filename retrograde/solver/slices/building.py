@@ -26,8 +26,8 @@ from retrograde.tablebase.store import TablebaseError, open_store, tier_name
 from tablut.errors import InputError
 from tablut.indexing.values import ALIAS, ALIAS_CODE, code_of
 from tablut.position import SIDES
-from tablut.work.files import remove_temporaries
-from tablut.work.ledger import damaged, drop_files, read_made, writing
+from tablut.work.files import remove_temporaries, writing
+from tablut.work.ledger import damaged, drop_files, read_made
 from tablut.work.parts import BLOCK, Number, Owner, PartFile, PartSource
 from tablut.work.records import DamagedError, Digest, Part, Record, StoreError, digest_of, write_record
 from tablut.work.run import LocalScheduler, Mending, run_parts

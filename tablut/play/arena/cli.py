@@ -43,7 +43,7 @@ from tablut.play.search.limits import SearchLimits, TimeControl
 from tablut.position import Position
 from tablut.results import Result
 from tablut.variants import Variant, load_variant
-from tablut.work.files import check_output, store_path
+from tablut.work.files import PARQUET, check_output, store_path
 from tablut.work.progress import plural
 
 Played = TypeVar("Played")
@@ -148,8 +148,7 @@ class PairedOptions(GameOptions):
             raise InputError("cannot be combined with --movetime", subject="--tc", remedy="leave one out")
         start = read_position(self.position, load_variant(self.variant))
         rules, everyone = self.contestants(players, start, self.control)
-        if self.parquet is not None:
-            check_output(Path(self.parquet))
+        check_output(self.parquet, PARQUET)
         if self.opening and self.candidates > 1:
             from tablut.engine import engine_for
 

@@ -22,7 +22,7 @@ from tablut.play.arena.plan import Contestant, MatchPlan, same_names
 from tablut.play.arena.statistics import elo_of, wilson
 from tablut.results import Result
 from tablut.variants import Variant
-from tablut.work.files import brief, child, write_bytes
+from tablut.work.files import PARQUET, brief, child, write_bytes
 from tablut.work.ledger import Kind, refuse_foreign
 
 
@@ -382,4 +382,4 @@ def write_games(path: Path, reports: Sequence[MatchReport]) -> None:
     }
     content = io.BytesIO()
     parquet.write_table(pa.table(columns), content, compression="zstd")
-    write_bytes(path, content.getvalue())
+    write_bytes(path, content.getvalue(), kind=PARQUET)

@@ -27,7 +27,7 @@ from tablut.play.players import Player, PlayerOptions, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
 from tablut.variants import Variant, load_variant
-from tablut.work.files import check_output, write_text
+from tablut.work.files import FileKind, beginning, check_output, write_text
 from tablut.work.progress import plural
 
 _LOG_SIZES = (7, 9)
@@ -216,6 +216,7 @@ def _show(console: PeopleConsole, result: _Refereed) -> None:
 
 
 SCRIPT_NAME: Final = "runmyplayer.sh"
+SCRIPT: Final = FileKind("a script that tablut wrote", beginning(rb"#!/bin/sh\n.*Tablut competition"))
 _TEMPLATE: Final = Path(__file__).with_name(SCRIPT_NAME)
 
 
@@ -258,9 +259,9 @@ def write_player_script(folder: Path, arguments: tuple[str, ...] = (), trial: Va
     more = shlex.join(arguments)
     text = re.sub("@([A-Z]+)@", lambda found: more if found[1] == "MORE" else shlex.quote(values[found[1]]), text)
     target = folder.absolute() / SCRIPT_NAME
-    check_output(target)
+    check_output(target, SCRIPT)
     if trial is not None:
         try_script(text, trial)
-    write_text(target, text)
+    write_text(target, text, kind=SCRIPT)
     target.chmod(0o755)
     return target

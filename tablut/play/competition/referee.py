@@ -105,8 +105,7 @@ class RefereeSettings(NamedTuple):
                 raise InputError("expected 0 to 65535", subject=f"port {port}")
         if self.port_white == self.port_black != 0:
             raise InputError("is already used for white", subject=f"port {self.port_white}", remedy="change one")
-        if self.logs is not None:
-            check_output(self.logs / "log")
+        check_output(self.logs and self.logs / "log")
         if self.repeats < 0 or self.errors < 0:
             raise InputError("expected 0 or more", subject="repeats and errors")
         return self
