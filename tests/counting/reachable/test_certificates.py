@@ -1,5 +1,6 @@
 """Certificates: what is wrong with a file is named, with its number, and never accepted."""
 
+import gzip
 import json
 import re
 from collections.abc import Callable
@@ -113,6 +114,23 @@ def test_a_good_file_holds(lines: list[dict], tmp_path: Path, capsys: pytest.Cap
     assert run(["reachable", "check", str(path), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["checked"], answer["failures"]) == (24, 0)
+
+
+@pytest.mark.parametrize("name", ["file.jsonl", "file.jsonl.gz"])
+def test_marks_of_editors_do_not_matter_and_a_cut_line_does(
+    name: str, lines: list[dict], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, text = tmp_path / name, written(tmp_path / "good.jsonl", lines).read_bytes()
+    pack = gzip.compress if name.endswith(".gz") else bytes
+    for content in (b"\xef\xbb\xbf" + text, text + b"\n", text + b"  \n\n", text.replace(b"\n", b"\r\n")):
+        path.write_bytes(pack(content))
+        assert run(["reachable", "check", str(path), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["checked"] == 24
+    for content in (text[:-1], text[:-20], text.replace(b'"i"', b"\xff", 1), b"\n" + text[: text.index(b"\n") + 1]):
+        path.write_bytes(pack(content))
+        assert run(["reachable", "check", str(path)]) in (1, 2)
+    path.write_bytes(pack(text)[:-9])
+    assert run(["reachable", "check", str(path)]) == 2
 
 
 def test_some_of_the_shipped_certificates_hold() -> None:

@@ -59,7 +59,12 @@ def test_a_solved_position(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert (checked["winner"], checked["plies"], checked["distance"]) == ("white", 3, "exact")
     assert checked["strategy"] == answer["proof_positions"]
 
-    damaged = proof.read_text().splitlines()
+    sound = proof.read_text()
+    for text in ("\ufeff" + sound, sound + "\n", sound + " \n\n"):  # as editors leave it
+        proof.write_text(text, encoding="utf-8")
+        code, again = asked(capsys, "check", str(proof))
+        assert (code, again["failures"], again["strategy"]) == (0, [], checked["strategy"])
+    damaged = sound.splitlines()
     entry = json.loads(damaged[-1])
     damaged[-1] = json.dumps([entry[0], entry[1], "a1-a2"])
     proof.write_text("\n".join(damaged))
