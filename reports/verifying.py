@@ -1,4 +1,4 @@
-"""The command ``tablut verify``, which verifies a folder of finished or unfinished work of any kind."""
+"""The command ``tablut verify``, which verifies finished or unfinished work of any kind."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tablut.cli.command import argument, command
 from tablut.cli.runtime import EXIT_NO, Reply, interruptible
 from tablut.errors import InputError, TablutError
+from tablut.play.collection_file import is_collection, open_file
 from tablut.results import Result
 from tablut.work.files import store_path
 from tablut.work.parts import MAGIC, TAIL, open_part
@@ -56,20 +57,27 @@ def checks() -> dict[str, Check]:
 
 
 def verify_folder(folder: Path | str) -> VerifiedFolder:
-    """Verify a folder of finished or unfinished work: a census, a tablebase, a proof, an estimate or a match.
+    """Verify a collection of games, or a folder of finished or unfinished work, such as a census or a tablebase.
 
     First, the seals of all records and the blocks of all parts are checked, then the contents of each store.
     """
     root, kinds = store_path(folder), dict[str, None]()
-    if not root.is_dir():
-        raise InputError("is not a folder", subject=f"store {str(root)!r}", remedy="name the folder of a store")
+    if not root.is_dir() and not is_collection(root):
+        name = "name the folder of a store, or a collection of games"
+        raise InputError("is neither a folder nor a collection", subject=f"store {str(root)!r}", remedy=name)
     records = parts = 0
     failures: list[str] = []
-    for path in sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink()):
+    inside = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    for path in inside if root.is_dir() else [root]:
         try:
             if path.suffix == ".json" and (found := sealed_format(path)):
                 records += 1
                 kinds[found] = None
+            elif is_collection(path):
+                parts += 1
+                kinds["collection of games"] = None
+                with open_file(path, f"collection {str(path)!r}") as file:
+                    file.check()
             elif _is_part(path):
                 parts += 1
                 open_part(path).check()
@@ -99,9 +107,9 @@ def _is_part(path: Path) -> bool:
 
 
 @command()
-@argument("store", metavar="DIR", help="Folder of a store of any kind, finished or not.")
+@argument("store", metavar="PATH", help="Folder of a store of any kind, finished or not, or a collection of games.")
 def verify_command(store: str) -> Reply:
-    """Verify a folder of stored work: a census, a tablebase, a proof search, an estimate or a match.
+    """Verify stored work: a census, a tablebase, a proof search, an estimate, a match, a collection of games or a book.
 
     Every file is checked against its digests, and the records are compared with one another. To check the
     values in a tablebase or the parents in a census, use `tablut tablebase verify` or `tablut census

@@ -1,8 +1,8 @@
 """Opening books: a player that begins with book moves, and match openings that are drawn from a book.
 
 A book is a collection of games (`tablut.play.collection`). As long as the book contains the position, the player either
-makes the move with the highest lower bound on its points, or draws a move at random in proportion to its number of
-games.
+makes the move with the highest lower bound on its points, unless this move has never scored, or draws a move at random
+in proportion to its number of games.
 """
 
 from __future__ import annotations
@@ -41,9 +41,12 @@ class BookPlayer:
     def choose(self, board: Board, limits: SearchLimits, **wanted: Any) -> Choice:
         """Return a move from the book, or the choice of the other player.
 
-        The other player also chooses if several lines or a choice among given moves are ``wanted``.
+        A move that has lost all its games is never the best. If the book has no other moves, the other player chooses.
+        It also chooses if several lines or a choice among given moves are ``wanted``.
         """
         moves = [] if wanted else book_moves(self._path, board)
+        if self._way == "best":
+            moves = [move for move in moves if move.score != 0]
         if not moves:
             return self._player.choose(board, limits, **wanted)
         if self._way == "draw":

@@ -7,23 +7,24 @@ that differ only by a symmetry of the rules count as one position. An opening bo
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
-import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache, lru_cache, partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from tablut.board import Board
-from tablut.errors import InputError, MachineError, TablutError, input_failure, output_failure
+from tablut.errors import InputError, MachineError, input_failure, output_failure, whole_number
 from tablut.formats.game import GameRecord, player_name
 from tablut.formats.native import parsed_move
+from tablut.play.collection_file import COLLECTION, CollectionFile, begin_file, finish_file, is_sqlite, open_file
 from tablut.position import Move, Position
 from tablut.records import decoded
 from tablut.replay import MOST_PLIES, read_games, replay
@@ -31,7 +32,9 @@ from tablut.results import Result
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, as_variant, shipped_variant, variant_names
 from tablut.variants.schema import parse_variant, write_variant
-from tablut.work.files import check_output, excerpt, read_bytes
+from tablut.work.files import excerpt, read_bytes, replacing
+from tablut.work.progress import plural
+from tablut.work.records import digest_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,17 +51,6 @@ if TYPE_CHECKING:
 # next move is illegal or is not indexed. Large collections are written in several parts, each of which is sorted.
 
 
-_TABLES: Final = (
-    "CREATE TABLE rules (id INTEGER PRIMARY KEY, name TEXT, toml TEXT)",
-    "CREATE TABLE games (id INTEGER PRIMARY KEY, rules INTEGER, file TEXT, number INTEGER, white TEXT, black TEXT, "
-    "date TEXT, result TEXT, start TEXT, moves TEXT)",
-    "CREATE TABLE visits (rules INTEGER, position BLOB, part INTEGER, games BLOB, "
-    "PRIMARY KEY (rules, position, part)) WITHOUT ROWID",
-    "CREATE INDEX whites ON games (white)",
-    "CREATE INDEX blacks ON games (black)",
-)
-_KIND: Final = 0x54414647
-"""The ``application_id`` of the SQLite file."""
 _VISIT: Final = np.dtype([("game", "<u4"), ("move", "<u4"), ("ply", "<u2"), ("result", "u1")])
 _ENDED: Final = 0xFFFFFFFF
 _CUT: Final = 0xFFFFFFFE
@@ -68,18 +60,6 @@ FILE_BYTES: Final = 512 << 20
 _BATCH, _PENDING, _PART = 512, 8192, 2_000_000
 """Number of games replayed in parallel, number of games read before they are replayed, and number of visits after which
 a part is written."""
-
-
-def is_collection(path: Path) -> bool:
-    """Return whether a file is an SQLite file rather than text. Raise `InputError` if the file cannot be read."""
-    try:
-        if not path.is_file() and path.exists():  # a folder, a pipe or a device
-            return False
-        with path.open("rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
-    except (OSError, ValueError) as error:
-        failure = error if isinstance(error, OSError) else OSError(22, str(error))
-        raise input_failure(f"file {excerpt(str(path))}", failure) from error
 
 
 @cache
@@ -131,7 +111,7 @@ class UnreadGame(Result):
 _text = lru_cache(1 << 14)(Move.__str__)
 
 
-class _Found(NamedTuple):
+class FoundGame(NamedTuple):
     """A game that is to be added to a collection, and the place where it was found."""
 
     file: str
@@ -145,6 +125,11 @@ class _Found(NamedTuple):
         moves = " ".join(_text(said.move) for said in self.record.moves)
         return rules, self.file, self.number, *names, self.record.result, start and str(start), moves
 
+    def mark(self) -> str:
+        """Return a digest that identifies the game, also if its file is now in another folder."""
+        rules, file, *rest = self.row(0)
+        return digest_of([as_variant(self.record.variant or rules).digest, PurePath(file).name, *rest])
+
 
 def write_collection(
     target: Path, sources: Sequence[Path], variant: Variant | None, observer: Observer, *, plies: int | None = None
@@ -154,9 +139,10 @@ def write_collection(
     Parameters
     ----------
     target : Path
-        Collection file to write. An existing file is replaced.
+        Collection file to write. An existing collection is replaced.
     sources : sequence of Path
-        Files of any supported kind, collections, and folders of these.
+        Files of any supported kind, collections, and folders of these. A game that is both in a collection and in the
+        file that it was read from, or in two collections, is read only once.
     variant : Variant or None
         Rules to use instead of the rules named in the records.
     observer : Observer
@@ -170,35 +156,23 @@ def write_collection(
         Games and files that could not be read, and games with an illegal move. A game with an illegal move is in the
         collection nevertheless, up to the position before this move.
     """
-    check_output(target)
     if os.path.realpath(target) in map(os.path.realpath, sources):
         raise InputError("is one of the sources", subject=f"output file {str(target)!r}", remedy="choose another file")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-        os.close(descriptor)
+    unread: list[UnreadGame] = []
+    with replacing(target, COLLECTION) as name, closing(sqlite3.connect(name, isolation_level=None)) as connection:
         try:
-            with closing(sqlite3.connect(name, isolation_level=None)) as connection:
-                unread = _Writer(connection, plies).write(_files_of(sources, target), variant, observer)
-            Path(name).chmod(0o644)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except (OSError, sqlite3.OperationalError) as error:
-        if isinstance(error, TablutError):  # about a source
-            raise
-        failure = error if isinstance(error, OSError) else OSError(28, str(error))
-        raise output_failure(f"output file {str(target)!r}", failure) from error
+            _Writer(connection, plies, unread).write(read_sources(sources, variant, unread, target), observer)
+        except sqlite3.OperationalError as error:
+            raise output_failure(f"output file {str(target)!r}", OSError(errno.ENOSPC, str(error))) from error
     return unread
 
 
-def _files_of(sources: Iterable[Path], target: Path) -> Iterator[tuple[Path, bool]]:
+def _files_of(sources: Iterable[Path], target: Path | None) -> Iterator[tuple[Path, bool]]:
     """Yield each file once, and whether it was found in a folder.
 
     In a folder, the target, empty files (such as locks) and files whose names begin with a dot are skipped.
     """
-    seen = {os.path.realpath(target)}
+    seen = set() if target is None else {os.path.realpath(target)}
     for source in sources:
         try:
             inside = (
@@ -214,76 +188,96 @@ def _files_of(sources: Iterable[Path], target: Path) -> Iterator[tuple[Path, boo
                 yield path, path != source
 
 
+def _is_stored(file: tuple[Path, bool]) -> bool:
+    """Return whether a file is an SQLite file. If it cannot be read, the error is reported when its games are read."""
+    try:
+        return is_sqlite(file[0])
+    except (InputError, MachineError):
+        return False
+
+
 def _games_of(path: Path, variant: Variant | None, origin: str) -> Iterator[tuple[str, int, GameRecord | InputError]]:
-    if is_collection(path):
+    if is_sqlite(path):
         with open_collection(path) as collection:
             yield from collection.games(variant)
         return
     text = decoded(read_bytes(path, "record", FILE_BYTES), path.name)
     for number, game in read_games(text, variant, origin=origin):
-        yield str(path), number, game
+        yield str(path).encode(errors="replace").decode(), number, game  # a name need not be valid text
+
+
+def read_sources(
+    sources: Iterable[Path], variant: Variant | None, unread: list[UnreadGame], target: Path | None = None
+) -> Iterator[FoundGame]:
+    """Yield all games of files, folders and collections. Add the games that cannot be read to ``unread``."""
+
+    def refuse(file: str, number: int, why: str) -> None:
+        unread.append(UnreadGame(file=file, number=number, why=why))
+
+    # Collections come last, because they may repeat games of other files.
+    files = sorted(_files_of(sources, target), key=_is_stored)
+    seen, marked = Counter[str](), any(map(_is_stored, files[-1:]))
+    for path, inside in files:
+        own, stored = Counter[str](), _is_stored((path, inside))
+        try:
+            count, empty = 0, list[tuple[str, int]]()
+            for file, number, game in _games_of(path, variant, "" if inside else str(path)):
+                count += 1
+                if isinstance(game, InputError):
+                    refuse(file, number, str(game))
+                elif not game.moves:
+                    empty.append((file, number))
+                elif len(game.moves) > MOST_PLIES:
+                    refuse(file, number, f"expected at most {MOST_PLIES:,} moves")
+                else:
+                    for problem in game.problems:
+                        refuse(file, number, problem)
+                    found = FoundGame(file, number, game)
+                    own[mark := found.mark() if marked else ""] += 1
+                    if not stored or own[mark] > seen[mark]:
+                        yield found
+            for file, number in empty:
+                refuse(file, number if count > 1 else 0, "has no moves")
+        except (InputError, MachineError) as error:
+            if not inside:
+                raise
+            refuse(str(path), 0, str(error))
+        if stored and (again := (own & seen).total()):
+            refuse(str(path), 0, f"{plural(again, 'game')} already read from other files")
+        # Equal games in different files count as different games, but those in collections are copies.
+        seen.update(own - seen if stored else own)
 
 
 class _Writer:
     """Writer of a collection's tables."""
 
-    def __init__(self, connection: sqlite3.Connection, plies: int | None) -> None:
-        self._connection, self._plies = connection, plies
-        for line in ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-131072", "BEGIN"):
-            connection.execute(line)
-        connection.execute(f"PRAGMA application_id={_KIND}")
-        for table in _TABLES:
-            connection.execute(table)
+    def __init__(self, connection: sqlite3.Connection, plies: int | None, unread: list[UnreadGame]) -> None:
+        self._connection, self._plies, self._unread = connection, plies, unread
+        begin_file(connection)
         self._known: dict[str, Variant] = {}
         self._rules: dict[Variant, int] = {}
-        self._pending: dict[tuple[Variant, Position | None], list[_Found]] = defaultdict(list)
+        self._pending: dict[tuple[Variant, Position | None], list[FoundGame]] = defaultdict(list)
         self._visits: dict[Variant, list[tuple[NDArray[np.uint64], NDArray[Any]]]] = defaultdict(list)
         self._games = self._parts = 0
-        self.unread: list[UnreadGame] = []
 
-    def write(
-        self, files: Iterable[tuple[Path, bool]], variant: Variant | None, observer: Observer
-    ) -> list[UnreadGame]:
-        """Write the games from all files, and return the games that were not read completely."""
+    def write(self, games: Iterable[FoundGame], observer: Observer) -> None:
+        """Write all games."""
         observer.begin("games", None)
-        for path, inside in files:
-            try:
-                found, empty = 0, list[tuple[str, int]]()
-                for file, number, game in _games_of(path, variant, "" if inside else str(path)):
-                    observer.advance()
-                    found += 1
-                    if isinstance(game, InputError):
-                        self._refuse(file, number, str(game))
-                    elif not game.moves:
-                        empty.append((file, number))
-                    elif len(game.moves) > MOST_PLIES:
-                        self._refuse(file, number, f"expected at most {MOST_PLIES:,} moves")
-                    else:
-                        for problem in game.problems:
-                            self._refuse(file, number, problem)
-                        self._take(_Found(file, number, game))
-                for file, number in empty:
-                    self._refuse(file, number if found > 1 else 0, "has no moves")
-            except (InputError, MachineError) as error:
-                if not inside:
-                    raise
-                self._refuse(str(path), 0, str(error))
+        for found in games:
+            observer.advance()
+            variant = as_variant(found.record.variant or "")
+            group = self._known.setdefault(variant.digest, variant), found.record.start
+            self._pending[group].append(found)
+            if len(self._pending[group]) == _PENDING:
+                self._play(*group)
         for group in list(self._pending):
             self._play(*group)
         for rules in [rules for rules, visits in self._visits.items() if visits]:
             self._write_part(rules)
-        self._connection.execute("COMMIT")
-        return self.unread
+        finish_file(self._connection)
 
-    def _refuse(self, file: str, number: int, why: str) -> None:
-        self.unread.append(UnreadGame(file=file, number=number, why=why))
-
-    def _take(self, found: _Found) -> None:
-        variant = as_variant(found.record.variant or "")
-        group = self._known.setdefault(variant.digest, variant), found.record.start
-        self._pending[group].append(found)
-        if len(self._pending[group]) == _PENDING:
-            self._play(*group)
+    def _refuse(self, found: FoundGame, why: str) -> None:
+        self._unread.append(UnreadGame(file=found.file, number=found.number, why=why))
 
     def _play(self, variant: Variant, start: Position | None) -> None:
         """Write the pending games with the given rule set and start position, and keep their visits in memory."""
@@ -298,12 +292,12 @@ class _Writer:
                 words, visits, legal = _visits(variant, start, [found.record for found in batch], self._plies)
             except InputError as error:  # no game can begin in this position
                 for found in batch:
-                    self._refuse(found.file, found.number, str(error))
+                    self._refuse(found, str(error))
                 continue
             for found, plies in zip(batch, legal.tolist(), strict=True):
                 if plies < min(len(found.record.moves), self._plies or MOST_PLIES):
                     problems = replay(replace(found.record, result=None)).problems
-                    self._refuse(found.file, found.number, problems[-1])
+                    self._refuse(found, problems[-1])
             visits["game"] += self._games + 1
             rows = ((self._games + place, *found.row(self._rules[variant])) for place, found in enumerate(batch, 1))
             self._connection.executemany(f"INSERT INTO games VALUES ({', '.join('?' * 10)})", rows)
@@ -444,39 +438,23 @@ class PositionGames(Result):
     games: list[PlayedGame]
 
 
-_REFERENCE: Final[dict[str, Any]] = {
-    "file": str,
-    "number": int,
-    "white": str,
-    "black": str,
-    "date": str,
-    "result": str | None,
-}
-"""Columns of the table ``games`` that describe a game to people, and the types of their values."""
+_REFERENCE: Final = ("file", "number", "white", "black", "date", "result")
+"""Columns of the table ``games`` that describe a game to people. They follow its id and its rules."""
 
 
 class Collection:
-    """A collection that is open for reading. Use `open_collection` to open one."""
+    """A collection that is open for reading. Use `open_collection` to open one.
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, shown: str) -> None:
-        self._shown, self._connection = shown, connection
-        tables = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
-        # A file with views or triggers is rejected, because they could make a query run forever.
-        kind = connection.execute("PRAGMA application_id").fetchone()
-        if kind != (_KIND,) or {*tables} != {(sql,) for sql in _TABLES}:
-            raise InputError("is an SQLite file, but not a collection of games", subject=f"file {str(path)!r}")
-        self._rules: dict[int, Variant] = {}
-        for number, name, toml in self._rows("SELECT id, name, toml FROM rules", (int, str, str)):
-            self._rules[number] = parse_variant(toml, name=name, origin=str(path))
-            if name in variant_names() and (shipped := shipped_variant(name)).same_game(self._rules[number]):
-                self._rules[number] = shipped
+    It can be used by several threads. Whatever it returns has been compared with its digest.
+    """
 
-    def _rows(self, query: str, kinds: Sequence[Any], parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows that a query finds, after checking the types of their values."""
-        for row in self._connection.execute(query, parameters):
-            if not all(map(isinstance, row, kinds)):
-                raise TypeError("a value has the wrong type")
-            yield row
+    def __init__(self, path: Path, file: CollectionFile) -> None:
+        self._file, self._rules = file, dict[int, Variant]()
+        with file.detecting():
+            for number, name, toml in file.rules:
+                self._rules[number] = parse_variant(toml, name=name, origin=str(path))
+                if name in variant_names() and (shipped := shipped_variant(name)).same_game(self._rules[number]):
+                    self._rules[number] = shipped
 
     def has(self, variant: Variant | None = None) -> bool:
         """Return whether the collection contains games under the given rules, or any games."""
@@ -494,65 +472,67 @@ class Collection:
         names = ", ".join(own.name for own in self._rules.values()) or "no rule set"
         problem = f"contains games of {names}" + (f", not of {variant.name}" if variant else "")
         remedy = "choose the rules as `variant`" if variant is None and self._rules else ""
-        raise InputError(problem, subject=self._shown, remedy=remedy)
+        raise InputError(problem, subject=self._file.shown, remedy=remedy)
 
     def counts(self) -> dict[str, int]:
         """Return the number of games under each rule set, keyed by its name."""
-        found = self._rows("SELECT rules, count(*) FROM games GROUP BY rules", (int, int))
-        return {self._rules[number].name: games for number, games in found}
+        with self._file.detecting():
+            return dict(Counter(self._rules[row[1]].name for row in self._file.rows("games")))
 
     def games(self, variant: Variant | None = None) -> Iterator[tuple[str, int, GameRecord]]:
         """Yield all games, each with its file name and its number in that file."""
-        fields = f"rules, {', '.join(_REFERENCE)}, start, moves"
-        kinds = (int, *_REFERENCE.values(), str | None, str)
-        for row in self._rows(f"SELECT {fields} FROM games ORDER BY id", kinds):
-            rules, file, number, white, black, date, result, start, moves = row
-            own, tags = variant or self._rules[rules], {"White": white, "Black": black, "Date": date}
+        for _, rules, file, number, white, black, date, result, start, moves in self._file.rows("games"):
             try:
-                played = tuple(parsed_move(word, own.size) for word in moves.split())
-                position = None if start is None else Position.parse(start, own.size)
+                with self._file.detecting():
+                    own = variant or self._rules[rules]
+                    played = tuple(parsed_move(word, own.size) for word in moves.split())
+                    position = None if start is None else Position.parse(start, own.size)
+                    winner = _RESULTS[_RESULTS.index(result)]
             except InputError as error:
-                error.within(f"{self._shown}: {file}, game {number}")
+                error.within(f"{self._file.shown}: {file}, game {number}")
                 raise
+            tags = {"White": white, "Black": black, "Date": date}
             tags = {name: value for name, value in tags.items() if value}
-            yield file, number, GameRecord(tags, own, position, played, _RESULTS[_RESULTS.index(result)])
+            yield file, number, GameRecord(tags, own, position, played, winner)
 
     def answer(self, board: Board, *, player: str | None = None, most: int = 10) -> PositionGames:
         """Return the moves and results of the games that reached a board's position.
 
         If a player is given, only this player's games count. At most ``most`` games are listed.
         """
+        whole_number("most", most)
         variant, (key, images) = board.variant, key_of(board.variant, board.position)
-        asked = self._number(variant), key
-        found = self._rows("SELECT games FROM visits WHERE rules = ? AND position = ? ORDER BY part", (bytes,), asked)
-        visits = np.frombuffer(b"".join(games for (games,) in found), dtype=_VISIT)
-        if player is not None:
-            named = "SELECT id FROM games WHERE white IN (?, ?) UNION SELECT id FROM games WHERE black IN (?, ?)"
-            ids = [number for (number,) in self._rows(named, (int,), [player, player_name(player)] * 2)]
-            visits = visits[np.isin(visits["game"], ids)]
-        moves: dict[int, list[Move]] = defaultdict(list)
-        for move in board.legal_moves if len(visits) else ():
-            moves[_code(move, images)].append(move)
-        played = []
-        for code, same in moves.items():
-            results = np.bincount(visits["result"][visits["move"] == code], minlength=4).tolist()
-            if sum(results):
-                played.append(_played_move(board.turn, same, results))
-        visits = visits[np.lexsort((visits["ply"], visits["game"]))]
-        games, first = np.unique(visits["game"], return_index=True)  # each game's first visit
-        return PositionGames(
-            variant=variant.name,
-            position=str(board.position),
-            total=len(games),
-            ended=int((visits["move"] == _ENDED).sum()),
-            moves=sorted(played, key=lambda move: -move.games),
-            games=[self._reference(int(visit["game"]), int(visit["ply"])) for visit in visits[first[:most]]],
-        )
+        rules, legal = self._number(variant), list(board.legal_moves)
+        with self._file.detecting():
+            rows = self._file.rows("visits", (rules, key), (rules, key, 1 << 32))
+            found = b"".join(games for *place, _, games in rows if place == [rules, key])
+            visits = np.frombuffer(found, dtype=_VISIT)
+            if player is not None:
+                names = {player, player_name(player)}
+                own = [row[0] for row in self._file.rows("games") if not names.isdisjoint(row[4:6])]
+                visits = visits[np.isin(visits["game"], own)]
+            moves: dict[int, list[Move]] = defaultdict(list)
+            for move in legal if len(visits) else ():
+                moves[_code(move, images)].append(move)
+            played = []
+            for code, same in moves.items():
+                results = np.bincount(visits["result"][visits["move"] == code], minlength=4).tolist()
+                if sum(results):
+                    played.append(_played_move(board.turn, same, results))
+            visits = visits[np.lexsort((visits["ply"], visits["game"]))]
+            games, first = np.unique(visits["game"], return_index=True)  # each game's first visit
+            return PositionGames(
+                variant=variant.name,
+                position=str(board.position),
+                total=len(games),
+                ended=int((visits["move"] == _ENDED).sum()),
+                moves=sorted(played, key=lambda move: -move.games),
+                games=[self._reference(int(visit["game"]), int(visit["ply"])) for visit in visits[first[:most]]],
+            )
 
     def _reference(self, game: int, ply: int) -> PlayedGame:
-        query = f"SELECT {', '.join(_REFERENCE)} FROM games WHERE id = ?"
-        (row,) = self._rows(query, (*_REFERENCE.values(),), (game,))
-        return PlayedGame(**dict(zip(_REFERENCE, row, strict=True)), ply=ply)
+        rows = {row[0]: row for row in self._file.rows("games", (game,), (game,))}
+        return PlayedGame(**dict(zip(_REFERENCE, rows[game][2:8], strict=True)), ply=ply)
 
 
 def _played_move(mover: str, same: list[Move], results: list[int]) -> PlayedMove:
@@ -569,18 +549,10 @@ def _played_move(mover: str, same: list[Move], results: list[int]) -> PlayedMove
 
 @contextmanager
 def open_collection(path: Path, shown: str = "") -> Iterator[Collection]:
-    """Open a collection for reading, and close it at the end of the context. A damaged file raises `InputError`.
+    """Open a collection for reading, and close it at the end of the context. A damaged file raises `DamagedError`.
 
+    Opening it checks its size and the digest of its rules and digests. The rest is checked when it is read.
     Errors name the collection as ``shown``, by default by its path.
     """
-    if not is_collection(path):
-        raise InputError("is not a collection of games", subject=f"file {str(path)!r}", remedy="make one from records")
-    shown = shown or f"collection {str(path)!r}"
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
-            yield Collection(path, connection, shown)
-    except (sqlite3.Error, TypeError, ValueError, KeyError, OverflowError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"is damaged ({reason})", subject=shown) from error
+    with open_file(path, shown or f"collection {str(path)!r}") as file:
+        yield Collection(path, file)

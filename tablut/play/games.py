@@ -21,10 +21,10 @@ from tablut.play.collection import (
     PlayedMove,
     PositionGames,
     UnreadGame,
-    is_collection,
     open_collection,
     write_collection,
 )
+from tablut.play.collection_file import is_sqlite
 from tablut.records import ARCHIVE, decoded, kind_of, read_archive
 from tablut.replay import ArchivedGameResult, ArchiveResult, archive_result, fitting_rules, replay_archive
 from tablut.results import Result
@@ -87,7 +87,7 @@ def games_command(
         _refuse_given(("position", "player", "most", "repetition"), "has no effect on a collection that is written")
         return _collected(into, sources, rules, None)
     first, alone = Path(sources[0]), len(sources) == 1
-    stored = alone and sources[0] != "-" and is_collection(first)
+    stored = alone and sources[0] != "-" and is_sqlite(first)
     if alone and position is player is None and not (stored or first.is_dir()):
         text = decoded(read_bytes(sources[0], "record", FILE_BYTES), sources[0])
         if kind_of(text) is ARCHIVE:

@@ -8,7 +8,10 @@ import json
 import shutil
 import sqlite3
 from collections import Counter
-from contextlib import closing
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -16,19 +19,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reports.verifying import verify_folder
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for
-from tablut.errors import InputError, MachineError, input_failure
+from tablut.errors import InputError, MachineError, UseError, input_failure
 from tablut.play.book import BookOpenings
-from tablut.play.collection import PositionGames, key_of, open_collection, write_collection
+from tablut.play.collection import Collection, PositionGames, key_of, open_collection, write_collection
+from tablut.play.collection_file import finish_file
 from tablut.position import Move, Position
 from tablut.records import write_line, write_record
 from tablut.variants import Variant, load_variant
 from tablut.work.progress import Observer
+from tablut.work.records import DamagedError
 from tests.support.effort import examples
 
 FOREIGN = Path(__file__).parents[1] / "data" / "foreign"
+
+
+def essence(out: str) -> dict[str, object]:
+    """Return what a command answered, without what differs from run to run."""
+    return {name: value for name, value in json.loads(out).items() if name not in ("provenance", "seconds")}
 
 
 def played(name: str, seed: int, plies: int) -> Board:
@@ -136,7 +147,7 @@ def test_the_same_answer_of_files_a_collection_and_a_copy(
         code = run(["games", *map(str, words), "--json"])
         out, err = capsys.readouterr()
         assert code == 0, err
-        return {name: value for name, value in json.loads(out).items() if name not in ("provenance", "seconds")}
+        return essence(out)
 
     folder = collection.with_suffix("")
     copy = tmp_path / "copy.games"
@@ -277,8 +288,22 @@ def test_an_archive_on_standard_input_is_checked(
         assert ("'-'" in capsys.readouterr().err) == bool(code)
 
 
+def change(path: Path, statement: str, *, sealed: bool = False) -> None:
+    """Change a collection; if ``sealed`` is true, with new digests, as somebody would who forges one."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN")
+        connection.execute(statement)
+        if sealed:
+            for table in ("games_blocks", "visits_blocks", "seal"):
+                connection.execute(f"DELETE FROM {table}")
+            finish_file(connection)
+        else:
+            connection.execute("COMMIT")
+
+
+@pytest.mark.parametrize("sealed", [False, True])
 @pytest.mark.parametrize(
-    ("change", "question", "named"),
+    ("statement", "question", "named"),
     [
         ("UPDATE games SET moves = NULL", ["--into", "copy.games"], "wrong type"),
         ("UPDATE games SET file = NULL", [], "wrong type"),
@@ -288,19 +313,22 @@ def test_an_archive_on_standard_input_is_checked(
         ("UPDATE games SET moves = 'a1-b9'", ["--into", "copy.games"], "game 1"),
         ("UPDATE games SET moves = 'a1'", ["--into", "copy.games"], "game 1"),
         ("UPDATE visits SET games = NULL", [], "wrong type"),
-        ("UPDATE visits SET games = x'ffffffff000000000000' || x'00'", [], "damaged"),
+        ("UPDATE visits SET games = zeroblob(10)", [], "damaged"),
         ("UPDATE rules SET toml = NULL", [], "wrong type"),
         ("DELETE FROM games", [], "damaged"),
     ],
 )
 def test_a_collection_with_wrong_values_is_refused_in_one_line(
-    change: str, question: list[str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    statement: str,
+    question: list[str],
+    named: str,
+    sealed: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "games.csv").write_text("d2-e2 c4-c5,0,0,White\n", encoding="utf-8")
     target = written(tmp_path, tmp_path / "games.csv")
-    with closing(sqlite3.connect(target)) as connection:
-        connection.execute(change)
-        connection.commit()
+    change(target, statement, sealed=sealed)
     assert run(["games", str(target), *(str(tmp_path / word) if "." in word else word for word in question)]) == 2
     err = capsys.readouterr().err
     assert len(err.splitlines()) == 1
@@ -314,14 +342,19 @@ def test_a_file_that_is_no_sound_collection_is_refused(
 ) -> None:
     content, random = collection.read_bytes(), Random(1)
     target = tmp_path / "spoilt.games"
+    assert run(["games", str(collection), "--json"]) == 0
+    sound = essence(capsys.readouterr().out)
     for number in range(examples(25, 400)):
         spoilt = bytearray(content)
         for _ in range(random.randrange(1, 40)):
             spoilt[random.randrange(16, len(spoilt))] = random.randrange(256)
         target.write_bytes(spoilt[: random.randrange(16, len(spoilt))] if number % 2 else spoilt)
         code = run(["games", str(target), "--json"])
-        err = capsys.readouterr().err
-        assert code == 0 or (code == 2 and len(err.splitlines()) == 1 and "spoilt.games" in err)
+        out, err = capsys.readouterr()
+        if code == 0:
+            assert essence(out) == sound
+        else:
+            assert (code, len(err.splitlines()), "spoilt.games" in err) == (2, 1, True)
     # A view with endless rows, in place of a table, is not read.
     target.unlink()
     shutil.copy(collection, target)
@@ -335,7 +368,210 @@ def test_a_file_that_is_no_sound_collection_is_refused(
         pass
 
 
+def _pages(random: Random, content: bytes) -> tuple[bytes, ...]:
+    """Return a content in three parts: before, in and after one of its pages of 4,096 bytes."""
+    place = 4096 * random.randrange(len(content) // 4096)
+    return content[:place], content[place : place + 4096], content[place + 4096 :]
+
+
+def _flipped(random: Random, content: bytes) -> bytes:
+    spoilt = bytearray(content)
+    for _ in range(random.choice([1, 1, 100])):
+        place = random.randrange(8 * len(content))
+        spoilt[place // 8] ^= 1 << place % 8
+    return bytes(spoilt)
+
+
+def _zeroed(random: Random, content: bytes) -> bytes:
+    before, page, after = _pages(random, content)
+    return before + bytes(len(page)) + after
+
+
+def _swapped(random: Random, content: bytes) -> bytes:
+    first, second = sorted(random.sample(range(len(content) // 4096), 2))
+    pages = [content[place : place + 4096] for place in range(0, len(content), 4096)]
+    pages[first], pages[second] = pages[second], pages[first]
+    return b"".join(pages)
+
+
+# What happens to files: copies that break off, bits, pages and values that change.
+DAMAGES = {
+    "cut": lambda random, content: content[: random.randrange(len(content))],
+    "flipped": _flipped,
+    "zeroed": _zeroed,
+    "swapped": _swapped,
+    "header": lambda random, content: _flipped(random, content[:100]) + content[100:],
+    "extended": lambda random, content: content + random.choice([b"\0", b"x" * 99, bytes(4096), content[-4096:]]),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_collection_answers_rightly_or_is_refused(
+    damage: str, collection: Path, games: list[Board], tmp_path: Path
+) -> None:
+    """Each question about each damaged file; what nobody asked for may be damaged, but then verification finds it."""
+    asked = [Board(games[0].variant), *(played("ashton-5-4v2", seed, seed % 5 + 1) for seed in range(4))]
+    questions: list[Callable[[Collection], object]] = [
+        *(partial(lambda board, opened: opened.answer(board, most=5), board) for board in asked),
+        lambda opened: opened.answer(asked[0], player="w1"),
+        lambda opened: opened.counts(),
+        lambda opened: [(file, number, game) for file, number, game in opened.games()],
+    ]
+
+    def answer(path: Path, question: Callable[[Collection], object]) -> object:
+        with open_collection(path) as opened:
+            return question(opened)
+
+    sound = [answer(collection, question) for question in questions]
+    content, random, target = collection.read_bytes(), Random(damage), tmp_path / "spoilt.games"
+    refused = 0
+    for _ in range(examples(12, 300)):
+        target.write_bytes(DAMAGES[damage](random, content))
+        same = True
+        for question, expected in zip(questions, sound, strict=True):
+            try:
+                assert answer(target, question) == expected
+            except InputError as error:
+                assert "spoilt.games" in str(error)  # noqa: PT017
+                same, refused = False, refused + 1
+        with suppress(InputError):  # no longer marked as a collection
+            assert same or verify_folder(target).failures
+    assert refused or damage in ("flipped", "header")
+
+
+def test_edited_values_are_refused(collection: Path, games: list[Board], tmp_path: Path) -> None:
+    target, start = tmp_path / "edited.games", Board(games[0].variant)
+    for statement in (
+        "UPDATE games SET result = CASE result WHEN 'black' THEN 'white' ELSE 'black' END WHERE id = 3",
+        "UPDATE games SET white = white || 'x' WHERE id = 3",
+        "DELETE FROM games WHERE id = 60",
+        "INSERT INTO games SELECT 61, rules, file, number, white, black, date, result, start, moves FROM games LIMIT 1",
+        "UPDATE visits SET games = substr(games, 1, 11)",
+        "DELETE FROM visits WHERE length(games) > 500",
+        "UPDATE visits SET rules = 2",
+        "UPDATE rules SET name = 'brandubh'",
+        "DELETE FROM visits_blocks",
+        "DELETE FROM seal",
+    ):
+        shutil.copy(collection, target)
+        change(target, statement)
+        with pytest.raises(DamagedError, match=r"edited\.games"), open_collection(target) as opened:
+            opened.answer(start, player="w1")
+        found = verify_folder(target)
+        assert (found.kinds, found.failures) == (["collection of games"], 1)
+    # The digests cover the values, not how SQLite lays them out.
+    shutil.copy(collection, target)
+    with closing(sqlite3.connect(target)) as connection:
+        connection.execute("PRAGMA page_size=1024")
+        connection.execute("VACUUM")
+    assert target.read_bytes() != collection.read_bytes()
+    with open_collection(target) as opened, open_collection(collection) as sound:
+        assert opened.answer(start) == sound.answer(start)
+
+
+def test_a_collection_is_verified_and_an_old_one_is_made_again(
+    collection: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "store" / "my.games"
+    target.parent.mkdir()
+    shutil.copy(collection, target)
+    for place in (target, target.parent):
+        assert run(["verify", str(place), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["kinds"] == ["collection of games"]
+    target.write_bytes(collection.read_bytes()[:-1])
+    for place in (target, target.parent):
+        assert run(["verify", str(place)]) == 1
+        assert "my.games': is damaged (it has" in capsys.readouterr().out
+    shutil.copy(collection, target)
+    with closing(sqlite3.connect(target)) as connection:
+        connection.execute("PRAGMA user_version=0")
+    for command in (["games", str(target)], ["verify", str(target)]):
+        assert run(command) in (1, 2)
+        assert "make it again" in "".join(capsys.readouterr())
+    (tmp_path / "notes.txt").write_text("x")
+    assert run(["verify", str(tmp_path / "notes.txt")]) == 2
+
+
+def test_the_callers_own_errors_are_not_damage(collection: Path, games: list[Board]) -> None:
+    for error in (KeyError("mine"), ValueError("mine"), sqlite3.OperationalError("mine")):
+        with pytest.raises(type(error), match="mine"), open_collection(collection):
+            raise error
+    with open_collection(collection) as opened:
+        for _ in opened.games():
+            with pytest.raises(InputError, match="most"):
+                opened.answer(games[0], most=-1)
+            break
+
+
+def test_threads_share_a_collection_until_it_is_closed(collection: Path, games: list[Board]) -> None:
+    start = Board(games[0].variant)
+    with open_collection(collection) as opened, ThreadPoolExecutor(8) as pool:
+        expected = opened.answer(start)
+        assert all(answer == expected for answer in pool.map(lambda _: opened.answer(start.copy()), range(40)))
+        rest = opened.games()
+        next(rest)
+    for use in (lambda: opened.answer(start), lambda: list(opened.games())):
+        with pytest.raises(UseError, match="is closed"):
+            use()
+
+
+def test_a_game_in_a_collection_and_in_its_source_counts_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Equal games of one file stay different games, and so do those of files of another name."""
+    folder = tmp_path / "all"
+    folder.mkdir()
+    (folder / "games.csv").write_text("d2-e2 c4-c5,0,0,White\n" * 3 + "d2-e2,0,0,Black\n", encoding="utf-8")
+
+    def total(*sources: Path) -> tuple[int, list[str]]:
+        assert run(["games", *map(str, sources), "-v", "brandubh", "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        return answer["total"], [game["why"] for game in answer["unread"]]
+
+    write_collection(folder / "a.games", [folder / "games.csv"], load_variant("brandubh"), Observer())
+    assert total(folder / "a.games")[0] == 4
+    again = ["4 games already read from other files"]
+    assert total(folder) == total(folder / "a.games", folder / "games.csv") == (4, again)
+    write_collection(tmp_path / "b.games", [folder / "a.games"], load_variant("brandubh"), Observer())
+    assert total(folder, tmp_path / "b.games") == (4, again * 2)
+    moved = tmp_path / "moved"
+    folder.rename(moved)
+    assert total(moved) == (4, again)
+    shutil.copy(moved / "games.csv", moved / "others.csv")
+    assert total(moved) == (8, again)
+    (moved / "games.csv").write_text("d2-e2 c4-c5,0,0,White\n" * 2, encoding="utf-8")  # a part of the source
+    assert total(moved) == (4 + 4, ["2 games already read from other files"])
+
+
 # -- books ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "best"),
+    [
+        # Attackers move first. A move that lost 20 of 20 games is no better than one without results.
+        (["d2-e2 c4-c5,0,0,White"] * 20 + ["a4-a5 d3-e3,0,0,Ongoing"], "d1-c1"),
+        (["d2-e2 c4-c5,0,0,White"] * 20 + ["a4-a5 d3-e3,0,0,Black"], "d1-c1"),
+        (["d2-e2 c4-c5,0,0,White"] * 20, None),
+        (["d2-e2 c4-c5,0,0,White"] * 20 + ["d2-e2 c4-c5,0,0,Draw"], "d2-c2"),
+        (["d2-e2 c4-c5,0,0,Ongoing"] * 2 + ["a4-a5 d3-e3,0,0,Ongoing"], "d2-c2"),
+        # One win in one game is less than ten in twelve.
+        (["d2-e2,0,0,Black"] * 10 + ["d2-e2,0,0,White"] * 2 + ["a4-a5 d3-e3,0,0,Black"], "d2-c2"),
+    ],
+)
+def test_a_move_that_never_scored_is_not_the_best(
+    lines: list[str], best: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "games.csv").write_text("\n".join(lines), encoding="utf-8")
+    book = str(tmp_path / "my.book")
+    assert run(["book", "make", book, str(tmp_path / "games.csv"), "-v", "brandubh"]) == 0
+    capsys.readouterr()
+    for way in ("best", "draw"):
+        command = ["bestmove", "-v", "brandubh", "--player", "random", "--book", book, "--book-move", way, "--json"]
+        assert run(command) == 0
+        answer = json.loads(capsys.readouterr().out)
+        found = answer["move"] if answer["source"] == "book" else None
+        assert found == best if way == "best" else found
 
 
 def answer_of(path: Path, variant: Variant, *moves: str) -> PositionGames:
