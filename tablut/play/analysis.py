@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from tablut import svg
 from tablut.board import Board
@@ -29,6 +29,7 @@ from tablut.errors import InputError
 from tablut.formats.game import RECORD_BYTES
 from tablut.indexing.values import Wdl, value_of, verdict_of, within_limit
 from tablut.play.bridges import player_for
+from tablut.play.collection import UnreadGame, read_sources
 from tablut.play.options import (
     complete_player,
     depth_option,
@@ -44,15 +45,15 @@ from tablut.play.search.limits import MATE, SearchLimits, chance_of, said_score
 from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
 from tablut.prober import Prober, Prover, find_prober, find_prover
-from tablut.records import GameRecord, decoded, record_text
+from tablut.records import GameRecord, decoded, record_file, record_text
 from tablut.replay import replay
 from tablut.results import Result
 from tablut.rules import Outcome
 from tablut.strip import draw_sheet
 from tablut.variants import Variant, as_variant
-from tablut.work.files import brief, check_output
+from tablut.work.files import brief, check_output, excerpt
 from tablut.work.machine import check_memory
-from tablut.work.progress import plural
+from tablut.work.progress import Observer, plural
 
 ValueSource = Literal["rules", "tablebase", "proof", "search"]
 
@@ -296,6 +297,8 @@ class GameAnalysis(Result):
         Summary of each side's moves.
     problems : list of str
         Claims in the record that contradict the moves or the rules.
+    file, number : str or None, int or None
+        File of the game and its number in this file, if a folder of games was analysed.
     """
 
     variant: str
@@ -308,6 +311,8 @@ class GameAnalysis(Result):
     white: SideReport
     black: SideReport
     problems: list[str]
+    file: str | None = None
+    number: int | None = None
 
 
 def analyse(
@@ -543,7 +548,7 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
 
 
 @command(table=True)
-@argument("record", metavar="RECORD", help="Game record or log; - for standard input.")
+@argument("record", metavar="RECORD", help="Game record or log; - for standard input; or a folder of stored games.")
 @variant_option("Rule set. [default: the rule set named in the record]")
 @bundle(
     "limits",
@@ -587,36 +592,44 @@ def analyse_command(
 
     Scores are given in centi-logits for the side to move, followed by the expected points as a percentage. Wins and
     losses are shown only if a tablebase, the proof search or the game-tree search proves them. Accuracy is the mean
-    share of the expected points that a side's moves preserved.
+    share of the expected points that a side's moves preserved. All games in a folder are analysed one after another.
     """
     check_memory("hash", hash_mib)
     if option and player is None:
         raise InputError("needs --player", subject="--option")
-    for written in filter(None, (annotate, *pictures.names.values())):
-        check_output(Path(written))
+    limits = (SearchLimits(movetime=0.5) if limits == SearchLimits() else limits).checked()
+
+    def analysed(game: GameRecord, origin: str, observer: Observer) -> GameAnalysis:
+        rules, ask = as_variant(game.variant or ""), None
+        analyst = Analyst(rules, limits, proof_nodes=proof_nodes, tablebase=tablebase, hash_mib=hash_mib, lines=lines)
+        with ExitStack() as held:
+            if player is not None:
+                made = PlayerOptions(0, hash_mib, tablebase, settings=parse_settings(option))
+                chooser = held.enter_context(player_for(player, rules, made))
+
+                def ask(board: Board) -> BestMoveResult:
+                    return bestmove_result(board, player, chooser.choose(board, limits))
+
+            found = interruptible(lambda: analyse(game, analyst, lambda _number: observer.advance(), ask))
+        for problem in found.problems:
+            warn(f"{origin}: {problem}")
+        return found
+
+    if record != "-" and Path(record).is_dir():
+        if annotate is not None or pictures:
+            raise InputError("is a folder", subject=excerpt(record), remedy="name one of its records to write a file")
+        return _analyse_folder(Path(record), None if variant is None else as_variant(variant), analysed)
+    check_output(annotate, record_file(annotate, variant))
     game = read_game_record(decoded(read_bytes(record, "record", RECORD_BYTES), record), variant, record)
-    rules = as_variant(game.variant or "")
     if annotate is not None:
         record_text(game, Path(annotate), record)  # reject a format that cannot be written now, not after the analysis
-    limits = (SearchLimits(movetime=0.5) if limits == SearchLimits() else limits).checked()
-    analyst = Analyst(rules, limits, proof_nodes=proof_nodes, tablebase=tablebase, hash_mib=hash_mib, lines=lines)
-    with ExitStack() as held, progress("analyse") as observer:
+    with progress("analyse") as observer:
         observer.begin("plies", len(game.moves))
-        ask = None
-        if player is not None:
-            made = PlayerOptions(0, hash_mib, tablebase, settings=parse_settings(option))
-            chooser = held.enter_context(player_for(player, rules, made))
-
-            def ask(board: Board) -> BestMoveResult:
-                return bestmove_result(board, player, chooser.choose(board, limits))
-
-        found = interruptible(lambda: analyse(game, analyst, lambda _number: observer.advance(), ask))
-    for problem in found.problems:
-        warn(f"record: {problem}")
+        found = analysed(game, "record", observer)
     if annotate is not None:
         save_record(annotated(game, found), Path(annotate), record)
     if pictures:
-        drawing = draw_errors(rules, found)
+        drawing = draw_errors(as_variant(game.variant or ""), found)
         if drawing is None:
             warn("no picture was written, because no move was an error")
         else:
@@ -624,9 +637,40 @@ def analyse_command(
     return Reply(found, lambda console: _show(console, found), table=(AnalysedPly, found.plies))
 
 
+class FolderAnalysis(Result):
+    """Analyses of the games in a folder, and the games that could not be analysed."""
+
+    games: list[GameAnalysis]
+    unread: list[UnreadGame]
+
+
+def _analyse_folder(folder: Path, variant: Variant | None, analysed: Callable[..., GameAnalysis]) -> Reply:
+    found = FolderAnalysis(games=[], unread=[])
+    if not (games := [*read_sources([folder], variant, found.unread)]):
+        raise InputError("contains no games", subject=f"folder {excerpt(str(folder))}")
+    with progress("analyse") as observer:
+        observer.begin("plies", sum(len(game.record.moves) for game in games))
+        for file, number, record in games:
+            place: dict[str, Any] = {"file": file, "number": number}
+            try:
+                found.games.append(analysed(record, file, observer).model_copy(update=place))
+            except InputError as error:
+                found.unread.append(UnreadGame(**place, why=str(error)))
+    for lost in found.unread:
+        warn(f"{lost.file}{f', game {lost.number}' * bool(lost.number)}: {lost.why}")
+    code, plies = any(lost.number for lost in found.unread), [ply for game in found.games for ply in game.plies]
+
+    def show(console: PeopleConsole) -> None:
+        for game in found.games:
+            _show(console, game)
+
+    return Reply(found, show, int(code), table=(AnalysedPly, plies))
+
+
 def _show(console: PeopleConsole, found: GameAnalysis) -> None:
     names = " against ".join(f"{found.players[side] or 'unknown'} ({side})" for side in ("white", "black"))
-    console.print(f"{names}, {found.variant}", style="bold")
+    place = "" if found.file is None else f"{found.file}, game {found.number}: "
+    console.print(f"{place}{names}, {found.variant}", style="bold")
     choices = [ply.choice for ply in found.plies if ply.choice is not None]
     extra = [label("choice")] if choices else []
     judged = label("before it"), label("by"), number("lost"), prose()

@@ -147,3 +147,34 @@ def test_a_record_of_any_kind_is_analysed(name: str, capsys: pytest.CaptureFixtu
     assert "first_decisive_error" in found
     again = read_record(kept.read_text())
     assert [str(said.move) for said in again.moves][: len(found["plies"])] == [ply["move"] for ply in found["plies"]]
+
+
+def test_all_games_in_a_folder_are_analysed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Also those of a collection; a game that cannot be analysed is named, and the others are analysed."""
+    match = ["match", "random", "random", "-v", RULES.name, "--games", "2", "--nodes", "1", "--store"]
+    folder, line = tmp_path / "games", ["--nodes", "60", "--hash", "1", "--proof-nodes", "100"]
+    assert run([*match, str(folder)]) == 0
+    assert run(["games", str(folder), "--into", str(folder / "all.games")]) == 0
+    capsys.readouterr()
+    assert run(["analyse", str(folder), *line, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [Path(game["file"]).name for game in found["games"]] == ["game-000000.txt", "game-000001.txt"]
+    for game in found["games"]:
+        assert run(["analyse", game["file"], *line, "--json"]) == 0
+        alone = json.loads(capsys.readouterr().out)
+        assert {name: value for name, value in alone.items() if name not in ("provenance", "file", "number")} == {
+            name: value for name, value in game.items() if name not in ("file", "number")
+        }
+    assert run(["analyse", str(folder), *line]) == 0
+    assert str(folder / "game-000001.txt") in capsys.readouterr().out
+    assert run(["analyse", str(folder), *line, "--csv"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2 + sum(len(game["plies"]) for game in found["games"])
+    (folder / "bad.txt").write_text(f'[Variant "{RULES.name}"]\n1. a1-a2 *\n', encoding="utf-8")
+    assert run(["analyse", str(folder), *line, "--json"]) == 1
+    again = json.loads(capsys.readouterr().out)
+    assert again["games"] == found["games"]
+    assert (str(folder / "bad.txt"), 1) in [(game["file"], game["number"]) for game in again["unread"]]
+    (tmp_path / "empty").mkdir()
+    for words in ([str(tmp_path / "empty")], [str(folder), "--annotate", str(tmp_path / "out.txt")]):
+        assert run(["analyse", *words]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
