@@ -3,13 +3,20 @@
 Importing the package is cheap: no compiled kernel, sympy or rich is loaded.
 """
 
+import os
 import sys
-import warnings
-from importlib.machinery import PathFinder
-from pathlib import Path
 
 if sys.version_info < (3, 11):  # noqa: UP036 (pip refuses older versions, but a checkout can be on the path)
     raise ImportError(f"tablut needs Python 3.11 or later, not {sys.version_info[0]}.{sys.version_info[1]}")
+if [os.path.basename(word) for word in sys.orig_argv[-len(sys.argv) :][:1]] == ["tablut"]:  # noqa: PTH119
+    # This is the program (`tablut` or `python -m tablut`), and the imports below take most of the time until it runs.
+    from tablut.cli import await_start
+
+    await_start()
+
+import warnings
+from importlib.machinery import PathFinder
+from pathlib import Path
 
 import lazy_loader
 

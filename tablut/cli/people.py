@@ -334,7 +334,7 @@ class Live:
     """Printer for output that appears while a command is still running."""
 
     def __init__(self) -> None:
-        self._json = AS_JSON.get()
+        self._json = AS_JSON.get(False)
 
     @property
     def watched(self) -> bool:

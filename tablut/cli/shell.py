@@ -226,6 +226,9 @@ def run(args: Sequence[str], program: click.Command = program, name: str = "tabl
         if os.environ.get(_TRACE):
             sys.excepthook(type(error), error, error.__traceback__)
         reported = _reported(error)
+        if any(isinstance(one, KeyboardInterrupt) for one in _causes(error)) and isinstance(reported, _DefectError):
+            # Compiled modules replace an interrupt in the middle of an import by an exception of another kind.
+            return fail(TablutError("interrupted"), EXIT_INTERRUPTED, args)
         return fail(reported, reported.exit_code, args)
     return 0
 

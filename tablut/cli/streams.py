@@ -17,6 +17,7 @@ from itertools import takewhile
 from types import FrameType
 from typing import IO, Any, Final, NoReturn
 
+from tablut.cli import end_quietly
 from tablut.errors import InputError, MachineError, TablutError, input_failure
 
 ENCODING_ERRORS: Final = "tablut.signs"
@@ -81,8 +82,8 @@ def plain_signs() -> str:
 # reads the output has ended, as in a pipe to `head`.
 
 
-AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
-"""Whether the running command was given ``--json``."""
+AS_JSON: ContextVar[bool] = ContextVar("as_json")
+"""Whether the running command was given ``--json``. It is not set unless a command is running."""
 
 
 class _Closed(io.TextIOBase):
@@ -219,7 +220,7 @@ _PATIENCE: Final = 0.7
 
 def watch_interrupts() -> None:
     """Start watching for interrupts, unless they are ignored or this is not the main thread."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) not in (signal.default_int_handler, end_quietly):
         return
     if os.name != "posix" or threading.current_thread() is not threading.main_thread():
         return
@@ -227,6 +228,8 @@ def watch_interrupts() -> None:
 
     def _hear(_signal: int, _frame: FrameType | None) -> NoReturn:
         heard.set()
+        if AS_JSON.get(None) is None:  # no command has begun, so there is nothing to clean up
+            leave("interrupted")
         raise KeyboardInterrupt
 
     reader, writer = os.pipe()

@@ -274,8 +274,9 @@ def test_completion_is_shown_and_installed(name: str, tmp_path: Path, capsys: Ca
 LISTENING = (
     "import ctypes, signal, time\n"
     "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "from tablut.cli.streams import watch_interrupts\n"
+    "from tablut.cli.streams import AS_JSON, watch_interrupts\n"
     "watch_interrupts()\n"
+    "AS_JSON.set(True)  # as if a command had begun\n"
 )
 STUCK = (
     "lock = ctypes.CDLL(None).pthread_mutex_lock\n"
@@ -353,3 +354,97 @@ def test_long_work_says_how_far_it_is_where_no_terminal_shows_it(monkeypatch: py
             said.append(lines.get(timeout=PATIENCE))
     assert "count: many plies" in said
     assert "count: two plies" not in said
+
+
+# The program as the script of an installation starts it; the first import of a module interrupts it.
+STARTING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv[0] = "/usr/bin/tablut"
+sys.orig_argv = [sys.executable, *sys.argv]
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "MODULE":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from tablut.cli import main
+sys.exit(main())
+"""
+IMPORTED = [
+    "lazy_loader",
+    "tablut.cli.shell",
+    "click",
+    "tablut.cli.streams",
+    "tablut.errors",
+    "tablut.variants",
+    "tablut.play.cli",
+    "pydantic",
+    "tablut.engine",
+    "numba",
+    "numba.core.types",
+    "llvmlite",
+    "tablut.play.search.searcher",
+]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+@pytest.mark.parametrize("module", IMPORTED)
+def test_an_interrupt_during_the_start_ends_the_program_quietly(module: str) -> None:
+    """Whichever module is being imported, and whatever its importer makes of an exception."""
+    command = ["bestmove", "-v", "ashton-5-4v0", "--nodes", "1", "--hash", "1"]
+    process = subprocess.run(
+        [sys.executable, "-c", STARTING.replace("MODULE", module), *command],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert process.returncode == 130, process.stderr
+    assert process.stdout == ""
+    assert process.stderr in ("", "tablut: interrupted\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+@pytest.mark.parametrize("program", ["script", "module"])
+def test_an_interrupt_at_any_time_of_the_start_ends_the_program_quietly(program: str) -> None:
+    home = str(Path(__file__).parents[2] / "tablut")
+    start = {"script": ["-c", STARTING.replace("MODULE", "")], "module": ["-m", "tablut"]}[program]
+    for step in range(120):
+        process = subprocess.Popen(
+            [sys.executable, *start, "census", "-v", "brandubh", "--plies", "2"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(step * 0.005)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=PATIENCE)
+        assert "bug in tablut" not in error
+        # Before its first statement has run, the program has no say in what Python does.
+        ours = home in error and "import await_start" not in error
+        assert not ours or "Traceback" not in error, error
+        assert process.returncode in (0, 130) or not ours, (process.returncode, error)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [(ImportError, 130, "tablut: interrupted\n"), (InputError, 2, "tablut: what it was\n")],
+)
+def test_an_interrupt_that_became_another_exception_is_no_bug(
+    error: type[Exception], code: int, said: str, capsys: Captured
+) -> None:
+    """Compiled modules replace the exception in the middle of an import; an error of our own is reported as it is."""
+
+    @command()
+    def broken() -> None:
+        """Fail."""
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            raise error("what it was") from interrupt
+
+    assert run([], broken) == code
+    assert capsys.readouterr().err == said
