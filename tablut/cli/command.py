@@ -105,6 +105,23 @@ def beginning(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, cl
     return lambda _ctx, _param, incomplete: [name for name in names() if name.startswith(incomplete)]
 
 
+class OnceOption(click.Option):
+    """An option that is refused if it is given twice. Of any other option, the last value counts."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Add the option to a command's parser."""
+        super().add_to_parser(parser, ctx)
+        for word in () if self.multiple else self.opts:
+            added = (parser._long_opt | parser._short_opt)[word]
+            added.process = partial(self._store, added.process)
+
+    def _store(self, store: Callable[[Any, Any], None], value: Any, state: Any) -> None:
+        if self.name in state.opts:
+            both = " and ".join(excerpt(str(one)) for one in (state.opts[self.name], value))
+            raise InputError(f"is given twice, as {both}", subject=name_of(self), remedy="leave one out")
+        store(value, state)
+
+
 option = click.option
 argument = click.argument
 flag = partial(click.option, is_flag=True)

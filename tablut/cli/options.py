@@ -50,9 +50,9 @@ def seed_option(help: str, default: int = 0) -> Decorator:  # noqa: A002
     return whole("--seed", least=0, default=default, help=help)
 
 
-def threads_option(help: str) -> Decorator:  # noqa: A002
+def threads_option(help: str, **settings: Any) -> Decorator:  # noqa: A002
     """Declare the option ``--threads``."""
-    return whole("--threads", least=1, most=MOST_THREADS, default=1, help=help)
+    return whole("--threads", least=1, most=MOST_THREADS, default=1, help=help, **settings)
 
 
 def material_option(help: str) -> Decorator:  # noqa: A002

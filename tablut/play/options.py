@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from tablut.cli.command import Decorator, beginning, bundle, choice, option, real, whole
-from tablut.cli.options import file_option, threads_option
+from tablut.cli import command, options
+from tablut.cli.command import Decorator, OnceOption, beginning, bundle
 from tablut.errors import InputError
 from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.players.registry import BOOK, BOOK_MOVE
 from tablut.play.search.limits import MOST_LINES, SearchLimits, read_time_control
 from tablut.work.machine import check_memory
 
+
+def _once(declare: Any) -> Callable[..., Decorator]:
+    """Return a function that declares an option which is refused if it is given twice."""
+    return partial(declare, cls=OnceOption)
+
+
+option, whole, real, choice = map(_once, (command.option, command.whole, command.real, command.choice))
+file_option, threads_option = map(_once, (options.file_option, options.threads_option))
 complete_player = beginning(player_names)
 
 player_option = option(

@@ -56,6 +56,15 @@ match random random {FAST} --parquet {{text}}/x.parquet
 tournament random {FAST}
 tablebase build -v copenhagen --men 9 --store {{none}}
 bestmove --depth 999
+bestmove --nodes «5» --nodes «7»
+bestmove --nodes=«5» --depth 1 --nodes=«7»
+bestmove --nodes 1 --option depth=«2» --option depth=«3»
+bestmove --nodes 1 --book «one.book» --option book=«other.book»
+engine --option depth=«2» --option depth=«3» --line quit
+match alphabeta@nodes=«5»,nodes=«7» random {FAST}
+match alphabeta@nodes=«5»@nodes=«7» random {FAST}
+match mcts@playouts=2,option.depth=«2»,option.depth=«3» random {FAST}
+match random random {FAST} --hash «1» --hash «2»
 bestmove «--hash» 99999999
 bestmove --player «heuristic» --threads 2
 bestmove --player mcts --option «turn»=mine

@@ -155,7 +155,7 @@ def contestant(
     own_settings: list[tuple[str, str]] = []
     clocked: TimeControl | None = None
     texts = list(filter(None, settings.split(",")))
-    once(f"player {excerpt(text)}: setting", (setting.partition("=")[0] for setting in texts))
+    once(f"player {excerpt(text)}: setting", (setting.partition("=")[::2] for setting in texts))
     for setting in texts:
         key, equals, value = setting.partition("=")
         if equals and key.startswith(_SETTING):

@@ -142,7 +142,7 @@ class UciWords(Words):
         options, own = self.game.options, self.game.own
         if unknown := sorted(name for name in own if name.lower() not in self.options):
             raise InputError(f"has no option {excerpt(unknown[0])}")
-        once("option", map(str.lower, own))
+        once("option", ((name.lower(), value) for name, value in own.items()))
         if options.threads != 1 and "threads" not in self.options:
             raise InputError("has no option threads")
         shared: dict[str, object] = {

@@ -153,17 +153,18 @@ class PlayerOptions(NamedTuple):
         for what, least, mib in (("transpositions", 1, self.hash_mib), ("tables", 0, self.table_mib)):
             if mib < least:
                 raise InputError(f"expected {least} MiB or more, not {mib}", subject=f"memory for {what}")
-        once("option", (name for name, _ in self.settings))
+        once("option", self.settings)
         return self
 
 
-def once(what: str, names: Iterable[str]) -> None:
-    """Raise InputError if a name is given twice."""
-    seen = set[str]()
-    for name in names:
+def once(what: str, given: Iterable[tuple[str, object]]) -> None:
+    """Raise InputError if a name is given twice. The error states both values."""
+    seen: dict[str, object] = {}
+    for name, value in given:
         if name in seen:
-            raise InputError("is given twice", subject=f"{what} {excerpt(name)}", remedy="leave one out")
-        seen.add(name)
+            values = " and ".join(excerpt(str(one)) for one in (seen[name], value))
+            raise InputError(f"is given twice, as {values}", subject=f"{what} {excerpt(name)}", remedy="leave one out")
+        seen[name] = value
 
 
 def number(kind: Callable[[str], int | float], text: str) -> int | float:
@@ -303,7 +304,7 @@ def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
         if not equals or not name.strip():
             raise InputError("expected NAME=VALUE", subject=f"option {excerpt(text)}")
         found.append((name.strip(), value.strip()))
-    once("option", (name for name, _ in found))
+    once("option", found)
     return tuple(found)
 
 
