@@ -362,14 +362,14 @@ class Board:
         Raises
         ------
         InputError
-            If the depth is negative, or if the game cannot continue from the position.
+            If the depth is not a whole number from 0 to 1,000, or if the game cannot continue from the position.
 
         Examples
         --------
         >>> [Board("ashton-5-4v0").perft(depth) for depth in range(5)]
         [1, 4, 76, 296, 2648]
         """
-        if whole_number("depth", depth) == 0:
+        if (depth := whole_number("depth", depth, most=1000)) == 0:
             return 1
         return 0 if self._decided() else self._engine.perft(self._playable(), depth)
 

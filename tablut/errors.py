@@ -9,12 +9,17 @@ determines the exit code.
 from __future__ import annotations
 
 import errno
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from numbers import Integral
+from dataclasses import replace
+from functools import partial, wraps
+from numbers import Integral, Real
 from reprlib import Repr
-from typing import Any
+from typing import Any, Final, TypeVar, cast
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Record = TypeVar("Record")
 
 _WRONG_NAME = frozenset(
     {
@@ -224,12 +229,73 @@ def shown_value(value: Any) -> str:
     return words.get(text := _VALUE.repr(value), text)
 
 
-def whole_number(parameter: str, value: object, least: int = 0) -> int:
-    """Return an argument as an int; raise an error about its parameter unless it is a whole number ≥ ``least``."""
-    if not isinstance(value, Integral) or value < least:
-        why = f"expected a whole number, {least:,} or more"
-        raise InputError(why, parameter=parameter, value=shown_value(value))
-    return int(value)
+LARGEST: Final = 2**63 - 1
+"""Largest whole number that compiled code can handle."""
+
+
+def whole_number(parameter: str, value: object, least: float = 0, most: float = LARGEST) -> int:
+    """Return an argument as an int; raise an error about its parameter unless it is a whole number in the range."""
+    return int(_within(Integral, "a whole number", parameter, value, least, most))
+
+
+def real_number(parameter: str, value: object, least: float = 0, most: float = 1e9) -> float:
+    """Return an argument as a float or int; raise an error about its parameter unless it is in the range."""
+    return _within(Real, "a number", parameter, value, least, most)
+
+
+def _within(kind: type, name: str, parameter: str, value: Any, least: float, most: float) -> float:
+    plain = type(value) is int or (isinstance(value, kind) and not isinstance(value, bool))  # the first test is fast
+    if plain and least <= value <= most:
+        return int(value) if isinstance(value, Integral) else float(value)
+    above = f", {most:,} at most" if isinstance(value, (int, float)) and value > most else ""
+    raise InputError(f"expected {name}, {least:,} or more{above}", parameter=parameter, value=shown_value(value))
+
+
+SOME: Final = partial(whole_number, least=1)
+"""Check of a whole number that must not be 0."""
+SIGNED: Final = partial(whole_number, least=-LARGEST)
+"""Check of a whole number of either sign, such as a seed."""
+REAL: Final = partial(real_number, least=-1e9)
+"""Check of a real number of either sign."""
+MOST_THREADS: Final = 256
+"""Maximum number of threads for any task. More threads would only wait for each other."""
+THREADS: Final = partial(whole_number, least=1, most=MOST_THREADS)
+"""Check of a number of threads."""
+PORT: Final = partial(whole_number, most=65535)
+"""Check of a port number. A server takes any free port if the number is 0."""
+TIME: Final = partial(real_number, least=1e-9)
+"""Check of a time limit in seconds, which must not be 0."""
+
+
+def numbers(**checks: Callable[[str, Any], Any]) -> Callable[[Function], Function]:
+    """Return a decorator that checks and converts the arguments of a function, except those that are None.
+
+    A check, such as `whole_number`, takes the name and the value of a parameter and returns the checked value.
+    """
+
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def checked(*arguments: Any, **named: Any) -> Any:
+            bound = signature.bind(*arguments, **named)
+            bound.arguments |= _checked(checks, bound.arguments)
+            return function(*bound.args, **bound.kwargs)
+
+        return cast("Function", checked)
+
+    return decorate
+
+
+def numbers_of(record: Record, **checks: Callable[[str, Any], Any]) -> Record:
+    """Return a named tuple or dataclass with checked and converted fields, as `numbers` checks arguments."""
+    values: Any = record
+    found = _checked(checks, {name: getattr(values, name, None) for name in checks})
+    return cast("Record", values._replace(**found) if hasattr(values, "_replace") else replace(values, **found))
+
+
+def _checked(checks: Mapping[str, Callable[[str, Any], Any]], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: check(name, values[name]) for name, check in checks.items() if values.get(name) is not None}
 
 
 def text_value(what: str, value: object) -> str:

@@ -18,7 +18,7 @@ from itertools import groupby
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tablut.errors import InputError
+from tablut.errors import InputError, whole_number
 from tablut.work.files import brief, excerpt
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Move:
         >>> Move.parse("e4e7", 9) == Move.parse("e4-e7", 9) == Move(31, 58, 9)
         True
         """
-        move_text = MoveText.parse(text, size)
+        move_text = MoveText.parse(text, whole_number("size", size, 3, WIDEST))
         if move_text.captures is not None:
             raise InputError("expected only the two squares, such as e4-e7", subject=f"move {excerpt(text)}")
         return move_text.move
@@ -191,7 +191,7 @@ class Move:
         >>> str(Move.from_code(31 | 58 << 7, 9))
         'e4-e7'
         """
-        return cls(*cells_of_code(code, size), size)
+        return cls(*cells_of_code(whole_number("code", code), whole_number("size", size, 3, WIDEST)), size)
 
     @property
     def code(self) -> int:

@@ -18,7 +18,7 @@ from counting.census.store import HUNDREDTHS, WHOLE, CensusStore, CountRecord, H
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.engine import engine_for
-from tablut.errors import InputError, MachineError, TablutError, whole_number
+from tablut.errors import SOME, THREADS, InputError, MachineError, TablutError, numbers, numbers_of, whole_number
 from tablut.results import ExactInt, Result
 from tablut.variants import Variant, VariantLike, as_variant
 from tablut.work.files import PARQUET, check_output
@@ -27,6 +27,7 @@ from tablut.work.progress import Observer, size_text
 from tablut.work.run import open_scheduler
 
 
+@numbers(plies=whole_number)
 def census(
     variant: VariantLike,
     *,
@@ -82,14 +83,8 @@ def census(
     ([1, 56, 4408, 128008], [1, 7, 551, 16002])
     """
     variant = as_variant(variant)
-    for name, value, least in (
-        ("plies", plies, 0),
-        ("memory", resources.memory, 1),
-        ("passes", resources.passes, 1),
-        ("threads", resources.threads, 1),
-    ):
-        if value is not None:
-            whole_number(name, value, least)
+    resources = replace(resources, passes=whole_number("passes", resources.passes, 1, 4096))
+    resources = numbers_of(resources, memory=SOME, disk=SOME, threads=THREADS)
     if count is not None and (not plies or full or graph is not None):
         remedy = "give `plies`, 1 or more, and neither `full` nor `graph`"
         raise InputError("counts only the last ply, and only up to symmetry", parameter="count", remedy=remedy)

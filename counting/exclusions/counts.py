@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from counting.exclusions.sets import LockedSet, locked_sets, orbits_of_sets, symmetries_of, text_of, without_king
 from counting.spaces import ATTACKER, DEFENDER, EMPTY, CountsByMaterial, KingPlacement, Space, soldiers, spaces
 from symmetry import count_orbits
+from tablut.errors import numbers, whole_number
 from tablut.results import ExactInt, Result
 from tablut.variants import VariantLike, as_variant
 from tablut.work.records import Count, Digest, Record, read_record
@@ -105,6 +106,7 @@ def counted_spaces(all_spaces: Mapping[str, Space]) -> dict[str, tuple[list[tupl
     }
 
 
+@numbers(pieces=partial(whole_number, most=361))
 def count_exclusions(
     variant: VariantLike, pieces: int, observe: Callable[[str, int, int], None] | None = None
 ) -> ExclusionRecord:

@@ -44,7 +44,7 @@ from counting.reachable.lemmas import LAST_MOVE
 from counting.reachable.tallies import count_lemmas, surviving
 from counting.spaces import FINAL, classes, spaces
 from tablut.engine import engine_for
-from tablut.errors import InputError, TablutError, shown_value, whole_number
+from tablut.errors import SOME, THREADS, InputError, TablutError, numbers, shown_value, whole_number
 from tablut.results import ExactInt, Result
 from tablut.variants import Variant, VariantLike, as_variant
 from tablut.work.clocks import thread_clock
@@ -314,6 +314,7 @@ class _Task(PartTask):
         return write_chunk(self.target, self.owner, ChunkStats(count=chunk.count, result=result), certificates, cpu)
 
 
+@numbers(samples=SOME, seed=whole_number, lemma_samples=SOME, threads=THREADS, checks=whole_number)
 def estimate(
     variant: VariantLike,
     samples: int,
@@ -383,8 +384,6 @@ def estimate(
     """
     variant = as_variant(variant)
     engine_for(variant)  # refuses rules that cannot be compiled, before the space is counted
-    for name, value, least in (("samples", samples, 1), ("seed", seed, 0), ("threads", threads, 1)):
-        whole_number(name, value, least)
     if space not in get_args(SampledSpace):
         raise InputError(f"expected {' or '.join(get_args(SampledSpace))}", parameter="space", value=shown_value(space))
     wanted = samples if lemma_samples is None else lemma_samples

@@ -37,7 +37,7 @@ from retrograde.tablebase.probing import best_line, rated_moves, unlimited_board
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
-from tablut.errors import InputError
+from tablut.errors import InputError, numbers_of, real_number, whole_number
 from tablut.formats.reading import as_position
 from tablut.indexing.values import Verdict, Wdl, unforced, value_of
 from tablut.position import Move, SideName
@@ -193,7 +193,8 @@ class Solver(Stoppable):
     def __init__(self, variant: VariantLike, limits: ProofLimits | None = None, prober: Prober | None = None) -> None:
         variant = as_variant(variant)
         self.variant = variant
-        self.limits = limits or ProofLimits()
+        whole = dict.fromkeys(("nodes", "memory_bytes", "positions"), whole_number)
+        self.limits = numbers_of(limits or ProofLimits(), seconds=real_number, **whole)
         self.prober = prober
         self._engine: Engine = engine_for(variant)
         self._question: _Question | None = None
@@ -253,9 +254,9 @@ class Solver(Stoppable):
         start = as_position(position, self.variant)
         stuck = is_lost_at_once(self.variant, start)
         most = self.variant.rules.move_limit
-        if plies_left is not None and not 0 <= plies_left <= (plies_left if most is None else most):
+        limit = most if plies_left is None else whole_number("plies_left", plies_left)
+        if limit is not None and limit > (most or limit):
             raise InputError(f"must be from 0 to {most} in {self.variant.name}", subject=f"{plies_left} plies left")
-        limit = most if plies_left is None else plies_left
         self._question = question = _Question(self, start, limit, all_wins, stuck)
         try:
             if self._stop_asked:

@@ -20,6 +20,7 @@ from retrograde.solver.tiers import generations, least_classes, tier_bytes, tier
 from retrograde.tablebase.store import DamagedTableError, open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
+from tablut.errors import SOME, THREADS, numbers
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import DECIDED
 from tablut.position import SIDES
@@ -50,6 +51,7 @@ class TierTask(NamedTuple):
     threads: int
 
 
+@numbers(men=SOME, threads=THREADS, memory=SOME)
 def build_tablebase(
     root: Path | str,
     variant: VariantLike,

@@ -31,7 +31,7 @@ from retrograde.tablebase.writer import create
 from tablut.board import Board
 from tablut.engine.layout import new_board
 from tablut.engine.records import directory
-from tablut.errors import InputError
+from tablut.errors import THREADS, InputError, numbers
 from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex
 from tablut.indexing.tier_kernels import rank_boards, unrank_entries
@@ -269,6 +269,7 @@ def memory_needed(variant: VariantLike) -> int:
     return _BYTES * PlacementIndex(variant).size // order
 
 
+@numbers(threads=THREADS)
 def solve_game(
     variant: VariantLike, *, threads: int = 1, store: Path | str | None = None, observer: Observer | None = None
 ) -> SolvedGame:

@@ -36,7 +36,7 @@ from cachetools import LRUCache
 
 from retrograde.tablebase.store import Store, StoredTier, TablebaseError, open_store
 from tablut.board import Board
-from tablut.errors import InputError
+from tablut.errors import InputError, numbers, whole_number
 from tablut.formats.reading import PositionLike, as_position
 from tablut.indexing.values import (
     MISSING,
@@ -109,6 +109,7 @@ class Tablebase:
         The game.
     """
 
+    @numbers(cache_bytes=whole_number)
     def __init__(self, store: Store, cache_bytes: int = CACHE_BYTES) -> None:
         self.store, self.variant = store, store.variant
         self._unforced = unforced(self.variant)
@@ -123,6 +124,7 @@ class Tablebase:
 
     # -- coverage ----------------------------------------------------------------------
 
+    @numbers(attackers=whole_number, defenders=whole_number)
     def covers(self, attackers: int, defenders: int) -> bool:
         """Return whether the tablebase contains the tier with the given material.
 

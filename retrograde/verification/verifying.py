@@ -39,6 +39,7 @@ from retrograde.tablebase.store import (
     values_digest,
 )
 from tablut import __version__
+from tablut.errors import THREADS, numbers, whole_number
 from tablut.indexing.values import code_of_value, is_loss, plies_of, value_of_code, verdict_of
 from tablut.position import SIDES, Position, SideName
 from tablut.prober import MissingTableError
@@ -135,6 +136,7 @@ def describe(code: int) -> str:
     return f"{verdict.wdl} in {verdict.dtm}"
 
 
+@numbers(sample=whole_number, seed=whole_number, threads=THREADS, memory=whole_number)
 def verify(
     path: Path | str,
     *,

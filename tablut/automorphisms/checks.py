@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from symmetry import Symmetry, permutation_group, stabiliser
 from tablut.engine import Engine, engine_for
 from tablut.engine.layout import images_of_moves
+from tablut.errors import numbers, whole_number
 from tablut.indexing import PlacementIndex
 from tablut.position import Position, diagram_cells
 from tablut.variants import Variant
@@ -172,6 +173,7 @@ def _position(engine: Engine, words: Words) -> Position:
     return Position(cells, "w" if side == "w" else "b")
 
 
+@numbers(samples=whole_number, seed=whole_number, most=whole_number)
 def verify(
     variant: Variant,
     *,

@@ -16,14 +16,13 @@ import click
 from tablut.board import Board
 from tablut.cli.command import Decorator, argument, beginning, bundle, name_of, option, whole
 from tablut.cli.runtime import Interrupted, Reply
-from tablut.errors import InputError, input_failure
+from tablut.errors import MOST_THREADS, InputError, input_failure
 from tablut.formats import reading
 from tablut.position import Position, Side
 from tablut.status import check_playable, position_status, reasons
 from tablut.variants import Variant, as_variant
 from tablut.work import files
 from tablut.work.files import excerpt
-from tablut.work.machine import MOST_THREADS
 
 if TYPE_CHECKING:
     from tablut.formats.game import GameRecord

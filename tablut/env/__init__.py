@@ -6,7 +6,7 @@ from typing import Any
 
 from tablut.env.batch import Batch
 from tablut.env.encoding import PLANES, PLIES
-from tablut.errors import InputError
+from tablut.errors import SOME, InputError
 from tablut.variants import VariantLike
 
 __all__ = ["PLANES", "Batch", "env", "spiel"]
@@ -101,4 +101,4 @@ def spiel(variant: str = "ashton", plies: int = PLIES) -> Any:
         from tablut.env import openspiel
     except ModuleNotFoundError as error:
         raise _lacks(error) from None
-    return pyspiel.load_game(openspiel.NAME, {"variant": str(variant), "plies": plies})
+    return pyspiel.load_game(openspiel.NAME, {"variant": str(variant), "plies": SOME("plies", plies)})

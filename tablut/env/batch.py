@@ -85,7 +85,7 @@ class Batch:
     """
 
     def __init__(self, variant: VariantLike, games: int, seed: int = 0, position: PositionLike | None = None) -> None:
-        games, seed = whole_number("games", games, 1), whole_number("seed", seed)
+        games, seed = whole_number("games", games, 1, 2**31 - 1), whole_number("seed", seed)
         self.variant = as_variant(variant)
         board = Board(self.variant, position)
         if (outcome := board.outcome()) is not None:
@@ -346,7 +346,6 @@ class Batch:
         InputError
             If there is no such game.
         """
-        if not 0 <= game < len(self):
-            raise InputError(f"expected 0 to {len(self) - 1}", subject=f"game {game}")
+        game = whole_number("game", game, most=len(self) - 1)
         cells, side = self._engine.cells(self._games.boards[game])
         return Position(cells, "w" if side == "w" else "b")

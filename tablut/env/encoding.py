@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tablut.board import Board
 from tablut.engine.jit import inlined
-from tablut.errors import InputError
+from tablut.errors import InputError, whole_number
 from tablut.formats.reading import as_move
 from tablut.position import Move
 from tablut.variants import Variant
@@ -84,8 +84,7 @@ class Encoding:
 
     def move(self, action: int) -> Move:
         """Return the move for an action. This is the inverse of `action`."""
-        if not 0 <= action < len(self.codes):
-            raise InputError(f"expected 0 to {len(self.codes) - 1}", subject=f"action {action}")
+        action = whole_number("action", action, most=len(self.codes) - 1)
         return Move.from_code(int(self.codes[action]), self.variant.size)
 
     def planes(self, board: Board) -> NDArray[np.uint8]:

@@ -15,7 +15,7 @@ from open_spiel.python.observation import IIGObserverForPublicInfoGame
 
 from tablut.board import Board
 from tablut.env.encoding import PLANES, PLIES, encoding_for
-from tablut.errors import InputError
+from tablut.errors import SOME
 from tablut.position import SIDES
 from tablut.variants import load_variant
 
@@ -45,9 +45,7 @@ class TaflGame(pyspiel.Game):  # type: ignore[misc]
     def __init__(self, params: dict[str, Any] | None = None) -> None:
         given = params or {}
         self.variant = load_variant(given.get("variant", "ashton"))
-        self.encoding, self.plies = encoding_for(self.variant), int(given.get("plies", PLIES))
-        if self.plies < 1:
-            raise InputError("expected at least 1", subject=f"plies {self.plies}")
+        self.encoding, self.plies = encoding_for(self.variant), SOME("plies", given.get("plies", PLIES))
         longest = min(self.plies, self.variant.rules.move_limit or self.plies)
         information = pyspiel.GameInfo(
             num_distinct_actions=len(self.encoding.codes),

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate, product
-from math import comb
+from math import comb, inf
 from typing import Final, Literal, NamedTuple
 
-from tablut.errors import InputError, whole_number
+from tablut.errors import InputError, numbers, whole_number
 from tablut.position import Position, Side, square_name
 from tablut.variants import Variant
 from tablut.variants.model import king_patterns
@@ -65,6 +65,7 @@ def rank_combination(places: Sequence[int]) -> int:
     return sum(comb(place, number) for number, place in enumerate(places, 1))
 
 
+@numbers(rank=partial(whole_number, most=inf), length=partial(whole_number, most=10_000))
 def unrank_combination(rank: int, length: int) -> list[int]:
     """Return the combination with a given rank. This is the inverse of `rank_combination`.
 
@@ -245,8 +246,7 @@ class PlacementIndex:
         InputError
             If ``rank`` is out of range.
         """
-        if not whole_number("rank", rank) < self.size:
-            raise InputError(f"must be 0 to {self.size - 1} for {self.variant.name}", subject=f"rank {rank}")
+        rank = whole_number("rank", rank, most=self.size - 1)
         tiers = self._in_order
         tier = tiers[bisect_right(tiers, rank, key=lambda tier: tier.offset) - 1]
         return self.unrank_in_tier(tier.attackers, tier.defenders, rank - tier.offset, side)
@@ -273,10 +273,10 @@ class PlacementIndex:
         InputError
             If the variant has no such tier, or if ``rank`` is out of range.
         """
-        tier = self.tiers.get((attackers, defenders))
-        if tier is None or not 0 <= rank < tier.size:
-            known = "does not exist" if tier is None else f"must be 0 to {tier.size - 1}"
-            raise InputError(known, subject=f"rank {rank} of tier {attackers}v{defenders} of {self.variant.name}")
+        tier = self.tiers.get((whole_number("attackers", attackers), whole_number("defenders", defenders)))
+        if tier is None:
+            raise InputError("does not exist", subject=f"tier {attackers}v{defenders} of {self.variant.name}")
+        rank = whole_number("rank", rank, most=tier.size - 1)
         before = self._before.get((attackers, defenders))
         if before is None:
             ways = (self.ways(king, attackers, defenders) for king in self._kings)
@@ -452,8 +452,7 @@ class EndingIndex:
         InputError
             If ``rank`` is out of range.
         """
-        if not 0 <= rank < self.size:
-            raise InputError(f"must be 0 to {self.size - 1} for {self.variant.name}", subject=f"final rank {rank}")
+        rank = whole_number("final rank", rank, most=self.size - 1)
         number = bisect_right(self._offsets, rank) - 1
         group, rest = self._groups[number], rank - self._offsets[number]
         for material in self._materials(group):

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symmetry import Symmetry
-from tablut.errors import InputError
+from tablut.errors import InputError, whole_number
 from tablut.indexing.placements import PlacementIndex, unrank_combination
 from tablut.position import Position, Side
 from tablut.variants import Variant
@@ -270,10 +270,7 @@ class TierIndex:
 
     def unrank(self, entry: int, side: Side) -> Position:
         """Return an entry's placement, with a given side to move. An alias is unranked like any other entry."""
-        if not 0 <= entry < self.size:
-            raise InputError(
-                f"must be 0 to {self.size - 1} in tier {self.attackers}v{self.defenders}", subject=f"entry {entry}"
-            )
+        entry = whole_number("entry", entry, most=self.size - 1)
         number = next(king for king in range(len(self.widths)) if entry < self.offsets[king + 1])
         row, column = divmod(entry - self.offsets[number], self.widths[number])
         combination = int(np.flatnonzero(self.representatives[number])[row])

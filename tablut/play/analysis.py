@@ -52,7 +52,6 @@ from tablut.rules import Outcome
 from tablut.strip import draw_sheet
 from tablut.variants import Variant, as_variant
 from tablut.work.files import brief, check_output, excerpt
-from tablut.work.machine import check_memory
 from tablut.work.progress import Observer, plural
 
 ValueSource = Literal["rules", "tablebase", "proof", "search"]
@@ -594,7 +593,6 @@ def analyse_command(
     losses are shown only if a tablebase, the proof search or the game-tree search proves them. Accuracy is the mean
     share of the expected points that a side's moves preserved. All games in a folder are analysed one after another.
     """
-    check_memory("hash", hash_mib)
     if option and player is None:
         raise InputError("needs --player", subject="--option")
     limits = (SearchLimits(movetime=0.5) if limits == SearchLimits() else limits).checked()

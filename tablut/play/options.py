@@ -14,7 +14,6 @@ from tablut.errors import InputError
 from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.players.registry import BOOK, BOOK_MOVE
 from tablut.play.search.limits import MOST_LINES, SearchLimits, read_time_control
-from tablut.work.machine import check_memory
 
 
 def _once(declare: Any) -> Callable[..., Decorator]:
@@ -130,8 +129,7 @@ class PlayerSettings:
         return (*self.option, *(f"{name}={value}" for name, value in own.items() if value is not None))
 
     def options(self) -> PlayerOptions:
-        """Return the player's options, after checking the options that apply to every player."""
-        check_memory("hash", self.hash_mib)
+        """Return the player's options."""
         settings = parse_settings(self.all_settings)
         return PlayerOptions(self.seed, self.hash_mib, self.tablebase, self.table_mib, settings, self.threads)
 

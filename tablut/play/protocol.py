@@ -17,7 +17,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from tablut.board import Board
 from tablut.cli.streams import one_line
-from tablut.errors import InputError, TablutError
+from tablut.errors import MOST_THREADS, InputError, TablutError
 from tablut.formats.reading import read_position
 from tablut.play.bridges import make_any
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
@@ -27,7 +27,7 @@ from tablut.play.thinking import RunningSearch, WinSearcher
 from tablut.position import Move, SideName
 from tablut.variants import load_variant, variant_names
 from tablut.work.files import excerpt
-from tablut.work.machine import MOST_THREADS, check_memory
+from tablut.work.machine import check_memory
 
 LONGEST_LINE: Final = 1 << 20
 """Maximum length of a line in characters. A ``position`` line with 20,000 moves has 120,000 characters."""

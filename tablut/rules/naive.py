@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import combinations, groupby
 from typing import NamedTuple
 
-from tablut.errors import InputError
+from tablut.errors import InputError, whole_number
 from tablut.position import Move, Position, parse_square, position_text, square_name
 from tablut.rules.outcome import OUTCOMES, Outcome
 from tablut.variants import Variant, VariantLike, as_variant
@@ -746,7 +746,7 @@ class NaiveGame:
         >>> [game.perft(game.start(), depth) for depth in range(4)]
         [1, 4, 76, 296]
         """
-        if depth == 0:
+        if whole_number("depth", depth, most=100) == 0:
             return 1
         moves = self.legal_moves(position)
         if depth == 1:

@@ -16,16 +16,6 @@ from typing import Final
 from tablut.errors import InputError, MachineError
 from tablut.work.files import excerpt
 
-MOST_THREADS: Final = 256
-"""Maximum number of threads for any task. More threads would only wait for each other."""
-
-
-def check_threads(threads: int) -> int:
-    """Check a number of threads and return it unchanged. Raise `InputError` if it is out of range."""
-    if not 1 <= threads <= MOST_THREADS:
-        raise InputError(f"expected 1 to {MOST_THREADS}", parameter="threads", value=threads)
-    return threads
-
 
 def physical_memory() -> int | None:
     """Return the machine's memory in bytes, or None if the system does not report it."""

@@ -28,7 +28,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tablut.errors import InputError, MachineError, TablutError
+from tablut.errors import THREADS, InputError, MachineError, TablutError
 from tablut.work.clocks import thread_clock
 from tablut.work.files import excerpt
 from tablut.work.ledger import drop_files
@@ -122,7 +122,7 @@ class LocalScheduler(Scheduler):
     """
 
     def __init__(self, threads: int, *, processes: bool = False) -> None:
-        self.workers = self.sharing = threads
+        self.workers = self.sharing = THREADS("threads", threads)
         self._processes = processes
         self._pool: Executor | None = None
 

@@ -204,7 +204,7 @@ def play_match(
     Raises
     ------
     InputError
-        If a stored game is not valid, or a player does not exist.
+        If the plan or a stored game is not valid, or a player does not exist.
     OutputError
         If a game cannot be stored.
 
@@ -218,8 +218,7 @@ def play_match(
     >>> summary.games, summary.a_wins + summary.b_wins + summary.draws
     (10, 10)
     """
-    if plan.games < 1:
-        raise InputError("expected at least 1", parameter="games", value=plan.games)
+    plan = plan.checked()
     played: dict[int, ScoredGame] = {}
     scheduler = LocalScheduler(threads)
 

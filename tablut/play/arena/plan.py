@@ -7,13 +7,13 @@ of `tablut.play.players` with a node limit. Settings that are omitted are inheri
 from __future__ import annotations
 
 import hashlib
-from functools import cache
+from functools import cache, partial
 from random import Random
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tablut.board import Board
-from tablut.errors import InputError
+from tablut.errors import SIGNED, SOME, InputError, numbers, numbers_of, real_number, shown_value, whole_number
 from tablut.play.book import BookOpenings
 from tablut.play.bridges import close_player, make_any, program_of
 from tablut.play.players import Player, PlayerOptions
@@ -233,6 +233,7 @@ class Openings(NamedTuple):
     candidates: int = 4
     seed: int = 1
 
+    @numbers(number=whole_number)
     def of_pair(self, variant: Variant, number: int, start: Position | None = None) -> tuple[Move, ...]:
         """Return the opening for a pair of games.
 
@@ -261,6 +262,7 @@ class Openings(NamedTuple):
         >>> [str(move) for move in Openings(plies=2, candidates=1, seed=7).of_pair(load_variant("brandubh"), 0)]
         ['d6-c6', 'c4-c5']
         """
+        self = numbers_of(self, plies=whole_number, candidates=SOME, seed=SIGNED)
         if self.plies == 0:
             return ()
         random = Random(f"opening {self.seed} {number}")
@@ -380,6 +382,7 @@ class MatchPlan(NamedTuple):
     paired: bool = True
     adjudication: Adjudication = Adjudication()
 
+    @numbers(number=whole_number)
     def pairing(self, number: int) -> Pairing:
         """Return a game's pair, colours and seeds.
 
@@ -396,6 +399,13 @@ class MatchPlan(NamedTuple):
         random = Random(f"game {self.seed} {number}")
         seeds = random.getrandbits(32), random.getrandbits(32)
         return Pairing(number, number // 2 if self.paired else number, number % 2 == 0, seeds)
+
+    def checked(self) -> MatchPlan:
+        """Check the plan and return it, with plain Python numbers. Raise InputError if a part has the wrong type."""
+        for name, one in (("first", self.first), ("second", self.second)):
+            if not isinstance(one, Contestant):
+                raise InputError("expected a Contestant", parameter=name, value=shown_value(one))
+        return numbers_of(self, games=SOME, seed=SIGNED, most_plies=SOME, grace=partial(real_number, most=float("inf")))
 
     @property
     def digest(self) -> str:

@@ -24,7 +24,7 @@ from typing import Final, Literal, NamedTuple
 from scipy.optimize import brentq
 from scipy.stats import multivariate_hypergeom, norm
 
-from tablut.errors import InputError
+from tablut.errors import REAL, InputError, numbers_of, real_number
 
 SPRT_STATES = Literal["running", "accepted", "rejected"]
 _POINTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -196,6 +196,7 @@ class Sprt(NamedTuple):
         InputError
             If ``elo0`` is not less than ``elo1``, or an error probability is not between 0 and ½.
         """
+        self = numbers_of(self, elo0=REAL, elo1=REAL, alpha=real_number, beta=real_number)
         if not self.elo0 < self.elo1:
             shown = f"{self.elo0:g} {self.elo1:g}"
             raise InputError("expected the lower difference first", parameter="sprt", value=shown)

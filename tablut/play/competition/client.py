@@ -19,11 +19,12 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from typing import Final, NamedTuple
 
 from tablut.board import Board
 from tablut.cli.streams import one_line
-from tablut.errors import InputError, MachineError
+from tablut.errors import PORT, TIME, InputError, MachineError, numbers_of, real_number
 from tablut.formats import bologna
 from tablut.formats.bologna import PORTS, BolognaState, FrameReader, encode_frame
 from tablut.play.players import Choice, Player
@@ -88,15 +89,9 @@ class ClientSettings(NamedTuple):
             If a setting is invalid.
         """
         check_host(self.host, "server")
-        if not 0 < self.timeout < 1e9:
-            raise InputError("expected a positive number of seconds", parameter="timeout", value=self.timeout)
-        if self.port is not None and not 0 < self.port < 65536:
-            raise InputError("expected 1 to 65535", parameter="port", value=self.port)
         if not self.name or len(self.name) > 100:
             raise InputError("expected 1 to 100 characters", parameter="name", value=excerpt(self.name))
-        if self.wait < 0:
-            raise InputError("expected 0 or more seconds", parameter="wait", value=self.wait)
-        return self
+        return numbers_of(self, timeout=TIME, port=partial(PORT, least=1), wait=real_number)
 
 
 class ServerGame(NamedTuple):

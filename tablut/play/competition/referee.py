@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from tablut.board import Board
 from tablut.cli.streams import one_line
-from tablut.errors import IllegalMoveError, InputError, TablutError
+from tablut.errors import PORT, TIME, IllegalMoveError, InputError, TablutError, numbers_of, whole_number
 from tablut.formats import bologna
 from tablut.formats.bologna import PORTS, FrameError, LogWriter, Turn
 from tablut.play.search.limits import RunningClock, TimeControl
@@ -97,18 +97,11 @@ class RefereeSettings(NamedTuple):
         InputError
             If a setting is invalid.
         """
-        for name, value in (("timeout", self.timeout), ("wait", self.wait)):
-            if not 0 < value < 1e9:
-                raise InputError("expected a positive number of seconds", parameter=name, value=value)
-        for port in (self.port_white, self.port_black):
-            if not 0 <= port < 65536:
-                raise InputError("expected 0 to 65535", subject=f"port {port}")
         if self.port_white == self.port_black != 0:
             raise InputError("is already used for white", subject=f"port {self.port_white}", remedy="change one")
         check_output(self.logs and self.logs / "log")
-        if self.repeats < 0 or self.errors < 0:
-            raise InputError("expected 0 or more", subject="repeats and errors")
-        return self
+        times, ports = dict.fromkeys(("timeout", "wait"), TIME), dict.fromkeys(("port_white", "port_black"), PORT)
+        return numbers_of(self, **times, **ports, repeats=whole_number, errors=whole_number)
 
 
 class RefereedGame(NamedTuple):

@@ -21,7 +21,6 @@ from tablut.engine.kernels import generate, key_change, make, position_key, unma
 from tablut.engine.layout import board_items, king_of, new_board, side_of, start_of
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables
-from tablut.errors import InputError
 from tablut.play.players.base import NODES, UNLIMITED, ReproducedPlayer, is_spent, new_budget, spending
 from tablut.play.players.registry import PlayerOptions, Setting, bare_choice
 from tablut.play.players.simple import WIN_FIRST, MoveScores, PathTables, path_tables, victory_path
@@ -29,6 +28,7 @@ from tablut.play.search.limits import Choice, SearchLimits
 from tablut.position import Move
 from tablut.rules.outcome import UNDECIDED
 from tablut.variants import Variant
+from tablut.work.machine import check_memory
 
 # ------------------------------------------------------------------------------------------
 # Compiled Monte Carlo search with UCT over hashed states (McGill player paper, sections IV and VII)
@@ -136,8 +136,7 @@ class Tree(NamedTuple):
 
 def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
     """Return an empty tree of at most the given size in MiB."""
-    if mebibytes < 1:
-        raise InputError("expected at least 1 MiB", parameter="hash", value=mebibytes)
+    check_memory("hash_mib", mebibytes)
     places = 1 << (((mebibytes << 20) // _BYTES_A_PLACE).bit_length() - 1)
     room = 4 * size * size
     return Tree(

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Final, NamedTuple, Protocol
 
 from tablut.board import Board
-from tablut.errors import InputError, did_you_mean
+from tablut.errors import SIGNED, SOME, THREADS, InputError, did_you_mean, numbers_of, whole_number
 from tablut.play.search.limits import Choice, LimitKind, SearchLimits
 from tablut.position import Move
 from tablut.results import Result
@@ -141,20 +141,17 @@ class PlayerOptions(NamedTuple):
         Raises
         ------
         InputError
-            If an amount of memory is too small, or a setting is given twice.
+            If a number is out of range, or a setting is given twice.
 
         Examples
         --------
         >>> PlayerOptions(table_mib=-5).checked()
         Traceback (most recent call last):
             ...
-        tablut.errors.InputError: memory for tables: expected 0 MiB or more, not -5
+        tablut.errors.InputError: table_mib -5: expected a whole number, 0 or more
         """
-        for what, least, mib in (("transpositions", 1, self.hash_mib), ("tables", 0, self.table_mib)):
-            if mib < least:
-                raise InputError(f"expected {least} MiB or more, not {mib}", subject=f"memory for {what}")
         once("option", self.settings)
-        return self
+        return numbers_of(self, seed=SIGNED, hash_mib=SOME, table_mib=whole_number, threads=THREADS)
 
 
 def once(what: str, given: Iterable[tuple[str, object]]) -> None:

@@ -9,7 +9,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from tablut.errors import InputError
+from tablut.errors import SOME, TIME, InputError, numbers_of, real_number, whole_number
 from tablut.work.files import brief, excerpt
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class SearchLimits(NamedTuple):
         >>> limits.movetime, limits.longest, limits.depth
         (3.0, 12.0, 9)
         """
+        clock = numbers_of(clock, left=real_number, increment=real_number, moves=SOME)
         return self._replace(movetime=clock.planned, clock=clock)
 
     @property
@@ -89,7 +90,7 @@ class SearchLimits(NamedTuple):
         Returns
         -------
         SearchLimits
-            The same limits.
+            The same limits, as plain Python numbers.
 
         Raises
         ------
@@ -113,15 +114,8 @@ class SearchLimits(NamedTuple):
                 subject="limits",
                 remedy=f"give {', '.join(first)}{' or ' if first else ''}{last}",
             )
-        if self.movetime is not None and not 0 < self.movetime < float("inf"):
-            raise InputError("expected a positive number of seconds", parameter="movetime", value=self.movetime)
-        if self.nodes is not None and self.nodes < 1:
-            raise InputError("expected at least 1", parameter="nodes", value=self.nodes)
-        if self.depth is not None and not 1 <= self.depth < MAX_PLY:
-            raise InputError(f"expected 1 to {MAX_PLY - 1}", parameter="depth", value=self.depth)
-        if self.playouts is not None and self.playouts < 1:
-            raise InputError("expected at least 1", parameter="playouts", value=self.playouts)
-        return self
+        depth = None if self.depth is None else whole_number("depth", self.depth, 1, MAX_PLY - 1)
+        return numbers_of(self._replace(depth=depth), movetime=TIME, nodes=SOME, playouts=SOME)
 
 
 @brief

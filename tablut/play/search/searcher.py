@@ -18,7 +18,7 @@ import numpy as np
 from tablut.engine import engine_for
 from tablut.engine.jit import CLOCK, ahead, clock_address, monotonic_ns
 from tablut.engine.layout import SIDE_AT, head
-from tablut.errors import InputError, UnknownError
+from tablut.errors import LARGEST, THREADS, InputError, UnknownError, whole_number
 from tablut.play.search import state as at
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables, evaluation_tables_for
 from tablut.play.search.limits import (
@@ -40,7 +40,7 @@ from tablut.play.search.workers import Crew, Line, LineRequest, clear, equivalen
 from tablut.position import Move, diagram_cells
 from tablut.variants import as_variant
 from tablut.work.clocks import alarm, wall_clock
-from tablut.work.machine import check_memory, check_threads
+from tablut.work.machine import check_memory
 from tablut.work.one_caller import Stoppable, alone
 
 if TYPE_CHECKING:
@@ -147,14 +147,14 @@ class Searcher(Stoppable):
         table = empty_table(hash_mib)
         # Start compiling this kernel now, because this takes longer than anything else that the first move needs.
         ahead(search_root, self._engine.tables, at.new_state(variant.size, table, evaluation), 0, 0, 0)
-        tables = load_tables(prober, table_mib << 20)
+        tables = load_tables(prober, whole_number("table_mib", table_mib, most=LARGEST >> 20) << 20)
         self._first = Worker(self._engine, variant.size, table, evaluation, tables)
         self._hash_mib = hash_mib
         self._spare: list[Worker] = []
         # If this function referred to the searcher, the cycle of references would keep the searcher's large arrays in
         # memory until the next garbage collection.
         self._worker_with = lambda table: Worker(engine, variant.size, table, evaluation, beside(tables))
-        self._crew = Crew(self._helper, check_threads(threads) - 1)
+        self._crew = Crew(self._helper, THREADS("threads", threads) - 1)
         self._flags = flags | (at.SHARED if threads > 1 else 0)
         self._generation = 0
         self._ends: int | None = None
@@ -252,8 +252,7 @@ class Searcher(Stoppable):
         started, began = time.perf_counter(), wall_clock()
         limits = limits.checked("movetime", "nodes", "depth")
         moves = moves_asked_about(board, self.variant, moves)
-        if not 1 <= lines <= MOST_LINES:
-            raise InputError(f"expected 1 to {MOST_LINES}", parameter="lines", value=lines)
+        lines = whole_number("lines", lines, 1, MOST_LINES)
         check_memory("lines", self._hash_mib * min(lines, len(moves)), lines)
         with self._deadline(started, limits.longest):
             probed = None if self._prober is None else probe_moves(board.copy(), self._prober)
@@ -306,7 +305,7 @@ class Searcher(Stoppable):
         """
         with self._deadline(0.0, None):
             self._crew.wait()
-            root = self.root(board)
+            root, depth = self.root(board), whole_number("depth", depth, 1, MAX_PLY - 1)
             self._begin(self._prepare(root), self._first, root)
             value = self._first.iterate(depth)
             if self._stop_asked:

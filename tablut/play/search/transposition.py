@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, inlined, read_word, write_word
-from tablut.errors import InputError
+from tablut.errors import SOME
+from tablut.work.machine import check_memory
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -60,8 +61,7 @@ def own_lines(items: int, dtype: DTypeLike) -> NDArray[Any]:
 
 def empty_table(mebibytes: int) -> NDArray[np.uint64]:
     """Return an empty table that is aligned to cache lines and has at most the given size in MiB."""
-    if mebibytes < 1:
-        raise InputError("must be 1 MiB or more", subject=f"hash {mebibytes} MiB")
+    check_memory("hash_mib", mebibytes := SOME("hash_mib", mebibytes))
     return own_lines(1 << ((mebibytes << 17).bit_length() - 1), np.uint64)
 
 
