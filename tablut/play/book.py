@@ -12,11 +12,11 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from tablut.board import Board
-from tablut.errors import InputError
+from tablut.errors import InputError, TablutError
 from tablut.play.collection import PlayedMove, open_collection
 from tablut.play.players import Player
 from tablut.play.players.registry import BOOK, BOOK_MOVE, bare_choice
-from tablut.play.search.limits import Choice, SearchLimits
+from tablut.play.search.limits import Choice, SearchLimits, repeats
 from tablut.position import Move, Position
 from tablut.variants import Variant
 from tablut.work.files import excerpt
@@ -42,13 +42,18 @@ class BookPlayer:
         """Return a move from the book, or the choice of the other player.
 
         A move that has lost all its games is never the best. If the book has no other moves, the other player chooses.
-        It also chooses if several lines or a choice among given moves are ``wanted``.
+        It also chooses if several lines or a choice among given moves are ``wanted``, if every book move repeats a
+        position of the game, or if the book can no longer be read.
         """
-        moves = [] if wanted else book_moves(self._path, board)
+        try:
+            moves, notes = [] if wanted else without_repetitions(book_moves(self._path, board), board), list[str]()
+        except (TablutError, OSError) as error:
+            moves, notes = [], [f"{error}; the book was not used"]
         if self._way == "best":
             moves = [move for move in moves if move.score != 0]
         if not moves:
-            return self._player.choose(board, limits, **wanted)
+            choice = self._player.choose(board, limits, **wanted)
+            return choice._replace(notes=(*notes, *choice.notes))
         if self._way == "draw":
             move = drawn_move(moves, self._random, board.size)
         else:
@@ -63,6 +68,15 @@ def book_moves(path: Path, board: Board) -> list[PlayedMove]:
     """Return the moves that a book contains for a board's position."""
     with open_collection(path) as book:
         return book.answer(board, most=0).moves
+
+
+def without_repetitions(moves: list[PlayedMove], board: Board) -> list[PlayedMove]:
+    """Return the book moves that the history of the game does not speak against (see `repeats`)."""
+    found = []
+    for played in moves:
+        new = [text for text in (played.move, *played.same) if not repeats(board, Move.parse(text, board.size))]
+        found += [played.model_copy(update={"move": new[0], "same": new[1:]})] if new else []
+    return found
 
 
 def drawn_move(moves: list[PlayedMove], random: Random, size: int) -> Move:

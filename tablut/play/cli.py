@@ -16,7 +16,7 @@ from tablut.board import Board
 from tablut.cli.command import bundle, choice, command, option, real, whole
 from tablut.cli.options import board_options, file_option, position_option, read_position, save_record, variant_option
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, interruptible
-from tablut.cli.streams import AS_JSON, read_line, write_output
+from tablut.cli.streams import AS_JSON, complain, read_line, write_output
 from tablut.errors import InputError, MachineError
 from tablut.play.bridges import front_of, name_of, player_for
 from tablut.play.options import (
@@ -72,6 +72,8 @@ def bestmove_command(
         choose: Callable[..., Choice] = chooser.choose
         choice = interruptible(lambda: choose(board, limits, **({"lines": lines} if lines > 1 else {})))
     result = bestmove_result(board, player, choice)
+    for note in choice.notes:
+        complain(note)
     return Reply(result, lambda console: _show_choice(console, board, result), seed=settings.seed)
 
 

@@ -12,17 +12,18 @@ import shlex
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple
 
 from tablut.board import Board
 from tablut.cli.streams import one_line
-from tablut.errors import MOST_THREADS, InputError, TablutError
+from tablut.errors import MOST_THREADS, InputError, TablutError, UnknownError, whole_number
 from tablut.formats.reading import read_position
 from tablut.play.bridges import make_any
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
-from tablut.play.players.registry import BOOK, check_lines, spec_of
-from tablut.play.search.limits import MATE, MOST_LINES, PROVEN, Clock, SearchLimits
+from tablut.play.players.registry import BOOK, BOOK_MOVE, check_limits, check_lines, once, spec_of
+from tablut.play.search.limits import MATE, MAX_PLY, MOST_LINES, PROVEN, Clock, SearchLimits, repeats
 from tablut.play.thinking import RunningSearch, WinSearcher
 from tablut.position import Move, SideName
 from tablut.variants import load_variant, variant_names
@@ -45,7 +46,7 @@ COMMANDS: Final = (
     "quit",
 )
 _MOST: Final = 10**12
-_NUMBER = re.compile(r"[0-9]{1,13}", re.ASCII)
+_NUMBER = re.compile(r"[+-]?[0-9]{1,400}", re.ASCII)
 
 
 class EngineOptions(NamedTuple):
@@ -196,10 +197,9 @@ class EngineSession(LineProtocol):
     info string position 3b3/3b3/3w3/bbwKwbb/3w3/5b1/3b3 w
     info string moves 1, white to move, brandubh
     (True, True)
-    >>> engine.handle("go depth"), engine.handle("go searchmoves d2-f2")
-    info string go: depth needs a number
-    bestmove none
-    info string move d2-f2: is not legal in '3b3/3b3/3w3/bbwKwbb/3w3/5b1/3b3 w' (brandubh): there is no piece to move
+    >>> engine.handle("position startpos moves d2-d3"), engine.handle("go nodes 100")
+    info string move d2-d3: is not legal in '3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b' (brandubh): a defender stands on d3
+    info string no position is set: the last position was refused ...
     bestmove none
     (True, True)
     >>> engine.handle("quit")
@@ -217,6 +217,8 @@ class EngineSession(LineProtocol):
         self._board, self._begun = Board(self._variant), _START
         self._player: Player | None = None
         self._search: RunningSearch | None = None
+        self._proves = False
+        """Whether the last ``go`` requested a forced win. Only then is the answer "none" if no move is found."""
         self._check(options)
 
     @property
@@ -253,7 +255,7 @@ class EngineSession(LineProtocol):
         self._info(f"{why}; no option was changed" if command == "setoption" else why)
 
     def _obey(self, command: str, rest: str) -> bool:
-        if command in ("setoption", "ucinewgame", "position") and self._busy():
+        if command in ("setoption", "ucinewgame", "position", "go") and self._busy():
             raise InputError("a search runs", subject=command, remedy="stop it first")
         match command:
             case "":
@@ -313,9 +315,14 @@ class EngineSession(LineProtocol):
         return self._search is not None and self._search.running
 
     def _busy(self) -> bool:
-        """Return whether a search is running. If the search has been stopped, first wait until it has ended."""
-        if self._search is not None and self._search.stopped:
-            self._search.wait()
+        """Return whether a search is running. If it has been stopped or has limits, first wait for its end.
+
+        Clients that send lines from a file do not wait for the answers. The time is short, because `stop` is not read
+        meanwhile.
+        """
+        search = self._search
+        if search is not None and (search.stopped or not (search.endless or search.ponders)):
+            search.wait(None if search.stopped else _PATIENCE)
         return self._searching()
 
     def _write(self, line: str) -> None:
@@ -342,9 +349,11 @@ class EngineSession(LineProtocol):
         self._write("uciok")
 
     def _get_ready(self) -> None:
-        if not self._searching():
-            self._chooser()
-        self._write("readyok")
+        try:
+            if not self._searching():
+                self._chooser()
+        finally:
+            self._write("readyok")
 
     def _set(self, rest: str) -> None:
         """Set an option. If the value is refused, no option changes."""
@@ -363,9 +372,7 @@ class EngineSession(LineProtocol):
             new = value.lower() == "true"
         if "spin" in OPTIONS[name]:
             low, high = (int(OPTIONS[name].split()[place]) for place in (3, 5))
-            new = _number(name, value)
-            if not low <= new <= high:
-                raise InputError(f"expected {low} to {high}", subject=f"setoption {name} {value}")
+            new = whole_number(name, _number(name, value), low, high)
         options = self._options._replace(**{name: new})  # type: ignore[arg-type]
         self._check(options)
         if name == "variant":
@@ -382,27 +389,29 @@ class EngineSession(LineProtocol):
         check_lines(options.player, options.multipv, "multipv")
         check_memory("hash", options.hash)
         settings = parse_settings(_words(options.settings))
-        for name, path in (("tables", options.tables), (BOOK, dict(settings).get(BOOK, ""))):
-            if path and not Path(path).exists():
+        for name, path in (("tables", options.tables or None), (BOOK, dict(settings).get(BOOK))):
+            if path is not None and not (path and Path(path).exists()):
                 raise InputError("does not exist", subject=f"{name} {excerpt(path)}")
 
     def _chooser(self) -> Player:
-        if self._player is None:
-            options = self._options
-            self._player = make_any(
-                options.player,
-                self._variant,
-                PlayerOptions(
-                    options.seed,
-                    options.hash,
-                    options.tables or None,
-                    options.table_memory,
-                    parse_settings(_words(options.settings)),
-                    options.threads,
-                ),
-                ready=True,
-            )
-        return self._player
+        """Return the player. If it cannot use its book, its tables or its settings, it plays without them."""
+        if self._player is not None:
+            return self._player
+        own, settings = self._options, parse_settings(_words(self._options.settings))
+        full = PlayerOptions(own.seed, own.hash, own.tables or None, own.table_memory, settings, own.threads)
+        bare = full._replace(settings=tuple(one for one in settings if one[0] not in (BOOK, BOOK_MOVE)))
+        fewer = (bare, full._replace(tablebase=None), bare._replace(tablebase=None), PlayerOptions(own.seed))
+        troubles: list[str] = []
+        for options in dict.fromkeys((full, *fewer)):
+            try:
+                self._player = make_any(own.player, self._variant, options, ready=True)
+            except Exception as error:
+                troubles.append(str(error) or type(error).__name__)
+                continue
+            for trouble in dict.fromkeys(troubles):
+                self._info(f"{trouble}; the player goes on without it")
+            return self._player
+        raise UnknownError(troubles[0])
 
     # -- the position ------------------------------------------------------------------
 
@@ -435,31 +444,28 @@ class EngineSession(LineProtocol):
     # -- searching ---------------------------------------------------------------------
 
     def _go(self, words: list[str]) -> None:
-        if self._busy():
-            self._info("go: a search runs; stop it first")
-            return
-        options: dict[str, object] = {}
+        board = self._board
         try:
             self._need()
-            wishes, words = _wishes(words, self._board)
-            limits = _limits(words, self._board.turn)
-            outcome = self._board.outcome()
-            if outcome is not None:
+            if (outcome := board.outcome()) is not None:
                 raise InputError(f"the game is over ({outcome.how})", subject="go")
-            player: Player
-            if wishes.mate is not None:
-                player = WinSearcher(self._board, wishes.mate, limits.nodes)
-            else:
-                player = self._chooser()
-                wanted = {"moves": wishes.moves, "lines": self._options.multipv}
-                options = {name: value for name, value in wanted.items() if value not in (None, 1)}
         except TablutError as error:
             self._info(str(error))
             self._write("bestmove none")
             return
-        self._search = RunningSearch(
-            player, self._board, limits, self._tell, self._answer, ponders=wishes.ponder, **options
-        )
+        limits, moves, ponders, mate, refused = _read_go(words, board, self._options.player)
+        self._proves = mate is not None
+        try:
+            player: Player = self._chooser() if mate is None else WinSearcher(board, mate, limits.nodes)
+        except Exception as error:
+            # Whatever goes wrong, a move without a search is better than none.
+            self._answer(None, "; ".join([*refused, str(error)]))
+            return
+        if refused:
+            self._info(f"go: {'; '.join(refused)}")
+        wanted = {"moves": moves or None, "lines": 1 if self._proves else self._options.multipv}
+        options = {name: value for name, value in wanted.items() if value not in (None, 1)}
+        self._search = RunningSearch(player, board, limits, self._tell, self._answer, ponders=ponders, **options)
         self._search.start()
 
     def _tell(self, choice: Choice, seconds: float) -> None:
@@ -475,14 +481,18 @@ class EngineSession(LineProtocol):
         self._write(" ".join(words))
 
     def _answer(self, choice: Choice | None, trouble: str) -> None:
-        if choice is None:
-            self._info(f"go: {trouble}")
+        """Write the move. If the player has failed, write a move that repeats no position, if there is one."""
+        for note in [f"go: {trouble}"] if choice is None else choice.notes:
+            self._info(note)
+        move = None if choice is None else choice.move
+        if move is None and not self._proves:
+            move = min(self._board.legal_moves, key=partial(repeats, self._board))
         with self._lock:
             # The client may send its next command as soon as it reads the move, so the flag is cleared first.
             if self._search is not None:
                 self._search.running = False
             reply = f" ponder {choice.pv[1]}" if self._options.ponder and choice and len(choice.pv) > 1 else ""
-            self._written(f"bestmove {'none' if choice is None else choice.move}{reply}")
+            self._written(f"bestmove {move or 'none'}{reply}")
 
 
 def _words(settings: str) -> list[str]:
@@ -498,96 +508,90 @@ def _words(settings: str) -> list[str]:
         raise InputError("has an opening quotation mark without a closing one", subject="settings") from error
 
 
-class _Wishes(NamedTuple):
-    """Requests after ``go`` that are not limits: moves to choose from, pondering, and a forced win."""
+_CLOCKS: Final = ("wtime", "btime", "winc", "binc", "movestogo")
+_NUMBERS: Final = ("movetime", "nodes", "depth", "playouts", "mate", *_CLOCKS)
+_PATIENCE: Final = 2.0
+"""Longest time in seconds that a line waits for the end of a search that has limits."""
+_HASTE: Final = 0.1
+"""Time in seconds for a move if a ``go`` line contains no time, or no limit, that can be used."""
 
-    moves: list[Move] | None
-    ponder: bool
-    mate: int | None
 
+def _read_go(
+    words: list[str], board: Board, player: str
+) -> tuple[SearchLimits, list[Move], bool, int | None, list[str]]:
+    """Parse the words after ``go``. Words that cannot be used are ignored, so that every line leads to a move.
 
-def _wishes(words: list[str], board: Board) -> tuple[_Wishes, list[str]]:
-    """Split the words after ``go`` into requests that are not limits and the remaining words.
+    Return the limits, the moves to choose from (all moves if the list is empty), whether to ponder, the number of plies
+    of a forced win, and the reasons why words were ignored.
 
     The list of moves after ``searchmoves`` ends at the first word without a digit. Every move contains a digit, and the
-    name of a parameter does not.
+    name of a parameter does not. Without any limits, the search has no limits, unless a word was ignored.
     """
+    found: dict[str, int] = {}
     moves: list[Move] = []
-    rest: list[str] = []
-    ponder, mate, lists = False, None, False
-    given = iter(words)
+    refused: list[str] = []
+    given, lists = iter(words), False
     for word in given:
-        if lists and not word.isalpha():
-            moves.append(board.copy().push_text(word))
-            continue
-        lists = word == "searchmoves"
-        if word == "mate":
-            if mate is not None:
-                raise InputError("is given twice", subject="go mate")
-            mate = _number("mate", next(given, ""))
-        elif word == "ponder":
-            ponder = True
-        elif not lists:
-            rest.append(word)
+        try:
+            if lists and not word.isalpha():
+                moves.append(board.copy().push_text(word))
+                continue
+            lists = word == "searchmoves"
+            if word in _NUMBERS:
+                value = _number(word, next(given, ""))
+                if word in ("movestogo", "mate"):
+                    whole_number(word, value, 1, _MOST if word == "movestogo" else MATE - PROVEN - 1)
+                once("limit", [*found.items(), (word, value)])
+                found[word] = value
+            elif word not in ("searchmoves", "ponder", "infinite"):
+                raise InputError(
+                    f"{excerpt(word, 40)}: expected movetime MS, nodes N, depth N, playouts N, mate N, searchmoves "
+                    f"MOVES, ponder, infinite, or the clocks {' '.join(_CLOCKS)}"
+                )
+        except InputError as error:
+            refused.append(str(error))
     if "searchmoves" in words and not moves:
-        raise InputError("searchmoves needs a move", subject="go")
-    if mate is not None and not 1 <= mate < MATE - PROVEN:
-        raise InputError(f"expected 1 to {MATE - PROVEN - 1} plies", subject=f"go mate {mate}")
+        refused.append("searchmoves needs a legal move")
+    mate = found.pop("mate", None)
     if mate is not None and (moves or not {"ponder", "depth", "playouts"}.isdisjoint(words)):
-        raise InputError("can be combined only with a time or nodes", subject="go mate")
-    return _Wishes(moves or None, ponder, mate), rest
+        refused.append("mate can be combined only with a time or nodes")
+        mate = None
+    limits = _limits(found, board.turn, refused)
+    try:
+        check_limits(player, limits)
+        hurried = limits.movetime is None and not {"movetime", *_CLOCKS}.isdisjoint(words)
+    except InputError as error:
+        refused += [str(error)] if any(limits) else []
+        hurried = bool(refused) and "infinite" not in words
+    if hurried and mate is None:
+        limits = limits._replace(movetime=_HASTE)
+    return limits, moves, "ponder" in words, mate, refused
 
 
 def _number(name: str, text: str) -> int:
-    if _NUMBER.fullmatch(text) is None or int(text) > _MOST:
-        raise InputError("expected a whole number", subject=f"{name} {excerpt(text, 40)}")
-    return int(text)
+    """Parse a whole number. If it is very large, return the largest number that the engine can handle."""
+    if _NUMBER.fullmatch(text) is None:
+        raise InputError(f"expected a whole number, not {excerpt(text, 40)}", subject=name)
+    return max(-_MOST, min(int(text), _MOST))
 
 
-_CLOCKS: Final = ("wtime", "btime", "winc", "binc", "movestogo")
+def _limits(found: dict[str, int], turn: SideName, refused: list[str]) -> SearchLimits:
+    """Return the limits that the numbers after ``go`` define. A time for the move takes precedence over the clocks.
 
-
-def _limits(words: list[str], turn: SideName) -> SearchLimits:
-    """Return the limits given by the words after ``go``. Without any words, the search has no limits.
-
-    A time for the move takes precedence over the clocks.
+    A time of 0 or less means that the move has to be made immediately.
     """
-    found: dict[str, int] = {}
-    rest = iter(words)
-    for word in rest:
-        if word == "infinite":
-            continue
-        if word not in ("movetime", "nodes", "depth", "playouts", *_CLOCKS):
-            raise InputError(
-                f"{excerpt(word, 40)}: expected movetime MS, nodes N, depth N, playouts N, mate N, searchmoves MOVES, "
-                f"ponder, infinite, or the clocks {' '.join(_CLOCKS)}",
-                subject="go",
-            )
-        value = next(rest, None)
-        if value is None:
-            raise InputError(f"{word} needs a number", subject="go")
-        if word in found:
-            raise InputError(f"{word} is given twice", subject="go", remedy="leave one out")
-        found[word] = _number(word, value)
-    if not found:
-        return SearchLimits()
-    if found.get("movetime") == 0:
-        raise InputError("movetime 0: expected at least 1 ms", subject="go")
-    movetime = None if "movetime" not in found else found["movetime"] / 1000
-    limits = SearchLimits(movetime, found.get("nodes"), found.get("depth"), found.get("playouts"))
-    if movetime is None and any(name in found for name in _CLOCKS):
-        limits = limits.on_clock(_clock(found, *("wb" if turn == "white" else "bw")))
-    return limits.checked()
-
-
-def _clock(found: dict[str, int], own: str, other: str) -> Clock:
-    """Create the clock of the side to move from the numbers after ``go``."""
+    nodes, depth, playouts = (max(found[name], 1) if name in found else None for name in ("nodes", "depth", "playouts"))
+    limits = SearchLimits(None, nodes, None if depth is None else min(depth, MAX_PLY - 1), playouts)
+    if "movetime" in found:
+        return limits._replace(movetime=max(found["movetime"], 1) / 1000)
+    if found.keys().isdisjoint(_CLOCKS):
+        return limits
+    own, other = "wb" if turn == "white" else "bw"
     if f"{own}time" not in found:
-        raise InputError(f"{own}time is missing, the time of the side to move in milliseconds", subject="go")
-    if found.get("movestogo") == 0:
-        raise InputError("movestogo 0: expected at least 1", subject="go")
+        refused.append(f"{own}time is missing, the time of the side to move in milliseconds")
+        return limits
     left, more, their_left, their_more = (
-        found.get(name, 0) / 1000 for side in (own, other) for name in (f"{side}time", f"{side}inc")
+        max(found.get(name, 0), 0) / 1000 for side in (own, other) for name in (f"{side}time", f"{side}inc")
     )
     opponent = (their_left, their_more) if f"{other}time" in found else None
-    return Clock(left, more, found.get("movestogo"), opponent)
+    return limits.on_clock(Clock(left, more, found.get("movestogo"), opponent))

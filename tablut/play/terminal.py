@@ -11,7 +11,7 @@ from tablut.cli.options import save_record
 from tablut.cli.people import Live, draw_board
 from tablut.cli.runtime import interruptible
 from tablut.cli.streams import read_line
-from tablut.errors import IllegalMoveError, InputError, TablutError, UncompiledError, did_you_mean
+from tablut.errors import IllegalMoveError, InputError, TablutError, did_you_mean
 from tablut.formats.reading import read_move
 from tablut.indexing.values import unforced
 from tablut.play.search.limits import PROVEN, TABLEBASE, SearchLimits, mate_in, said_plies, said_score
@@ -234,8 +234,8 @@ class TerminalGame:
         if word in _WORDS:
             try:
                 self._obey(word, line)
-            except UncompiledError as error:
-                # If the kernels cannot be compiled, the game continues without hints.
+            except TablutError as error:
+                # For example, the kernels cannot be compiled, or a table is damaged. The game continues without hints.
                 self._live.print(str(error))
         elif word:
             self._try_move(line)
@@ -275,6 +275,8 @@ class TerminalGame:
         if self._live.watched:
             self._live.print(f"{self._settings.name} thinks …", style="dim")
         choice = interruptible(lambda: player.choose(board.copy(), self._settings.limits))
+        for note in choice.notes:
+            self._live.print(note)
         board.push(choice.move)
         self._draw(f"{self._settings.name} ({colour}) plays {self._last_move()}")
 

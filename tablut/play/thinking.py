@@ -139,7 +139,8 @@ class RunningSearch:
 class WinSearcher:
     """Player that proves whether the side to move can force a win within a number of plies.
 
-    Like `tablut.prober.Prover`, it treats the position as the start of a game and ignores all earlier positions.
+    Like `tablut.prober.Prover`, it treats the position as the start of a game and ignores all earlier positions. It
+    refuses a win whose line would end the game by a repetition or at the move limit.
     """
 
     def __init__(self, board: Board, plies: int, nodes: int | None) -> None:
@@ -163,5 +164,9 @@ class WinSearcher:
             raise UnknownError(
                 f"there is no forced win {within}{', if the earlier positions are ignored' if recurs else ''}"
             )
-        plies = found.plies
+        plies, played = found.plies, board.copy()
+        for move in found.line:
+            if (end := played.outcome()) is not None:
+                raise UnknownError(f"the win that was found {within} is spoiled by the earlier positions ({end.how})")
+            played.push(move)
         return Choice(found.line[0], MATE - plies, plies, plies, found.nodes, found.line, source="proof")

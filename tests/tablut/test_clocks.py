@@ -29,7 +29,7 @@ from tablut.play.bridges.htp import HtpFront
 from tablut.play.bridges.otep import OtepFront
 from tablut.play.bridges.uci import Front, TaflZeroFront, go
 from tablut.play.players import Choice, PlayerOptions
-from tablut.play.protocol import EngineOptions, EngineSession, _limits
+from tablut.play.protocol import EngineOptions, _read_go
 from tablut.play.search.limits import Clock, Pace, RunningClock, SearchLimits, TimeControl, read_time_control
 from tablut.play.search.searcher import Searcher
 from tablut.position import Position
@@ -134,30 +134,65 @@ def test_our_protocol_reads_the_clocks_that_it_sends(
 ) -> None:
     opponent = None if other is None else (other[0] / 1000, other[1] / 1000)
     limits = SearchLimits(depth=3).on_clock(Clock(left / 1000, more / 1000, moves, opponent))
-    line = go(limits, turn)
-    again = _limits(line.split()[1:], turn)
+    line, boards = (
+        go(limits, turn),
+        {
+            side: Board("ashton", f"3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 {side[0]}")
+            for side in ("white", "black")
+        },
+    )
+    again, *_, refused = _read_go(line.split()[1:], boards[turn], "alphabeta")
     assert again.clock is not None
+    assert not refused
     assert (again.clock.moves, again.depth) == (moves, 3)
     sent = [left, more, *(other or ())]
     read = [again.clock.left, again.clock.increment, *(again.clock.opponent or ())]
     # Converting floating-point seconds may lose a millisecond.
     assert [1000 * one for one in read] == [pytest.approx(one, abs=1.1) for one in sent]
-    if other is None:
-        with pytest.raises(InputError, match="time is missing"):
-            _limits(line.split()[1:], "black" if turn == "white" else "white")
+    if other is None:  # the other side moves immediately, because its time is not known
+        again, *_, refused = _read_go(line.split()[1:], boards["black" if turn == "white" else "white"], "alphabeta")
+        assert again.movetime is not None
+        assert again.movetime < 1
+        assert "time is missing" in refused[0]
 
 
-@pytest.mark.parametrize("words", ["wtime 9000", "binc 5", "btime 1000 movestogo 0", "btime 1000 btime 2", "btime x"])
-def test_a_clock_that_makes_no_sense_is_answered_with_no_move(words: str) -> None:
-    said: list[str] = []
-    EngineSession(said.append, EngineOptions("brandubh", "random")).handle(f"go {words}")
-    assert said[-1] == "bestmove none"
-    assert len(said) == 2
-    assert said[0].startswith("info string ")
+def limits_of(words: str) -> SearchLimits:
+    """The limits for a move in a game of brandubh, where black begins."""
+    return _read_go(words.split(), Board("brandubh"), "alphabeta")[0]
 
 
 def test_a_time_for_the_move_comes_before_the_clocks() -> None:
-    assert _limits(["movetime", "500", "wtime", "9", "btime", "9"], "white") == SearchLimits(movetime=0.5)
+    assert limits_of("movetime 500 wtime 9 btime 9") == SearchLimits(movetime=0.5)
+
+
+@pytest.mark.parametrize("words", ["btime 0", "btime -5 wtime 1000", "btime -1 binc 60000", "btime 0 movestogo -3"])
+def test_a_side_whose_time_is_over_moves_at_once(words: str) -> None:
+    longest = limits_of(words).longest
+    assert longest is not None
+    assert longest <= 0.01
+
+
+def test_what_is_wrong_with_the_opponents_clock_changes_nothing() -> None:
+    clean = limits_of("btime 1000 binc 50")
+    for words in ("wtime -5 winc -7", "wtime 0", "movestogo 0", "movestogo -1", "wtime x", "foo 7"):
+        limits = limits_of(f"btime 1000 binc 50 {words}")
+        assert (limits.movetime, limits.longest) == (clean.movetime, clean.longest), words
+
+
+@pytest.mark.parametrize("words", ["btime x", "wtime 1000", "btime 1.5", "movetime soon depth 99", "depth 99 btime"])
+def test_without_a_time_that_can_be_read_the_search_is_short(words: str) -> None:
+    limits = limits_of(words)
+    assert limits.movetime is not None
+    assert limits.movetime < 1
+
+
+def test_a_number_beyond_all_measure_is_the_largest_that_the_search_takes() -> None:
+    huge = "9" * 40
+    words = f"movetime {huge} nodes {huge} depth {huge} playouts {huge}"
+    assert limits_of(words) == limits_of(words).checked()
+    assert limits_of(f"btime {huge} wtime {huge} binc {huge} movestogo {huge}").checked().clock is not None
+    least = limits_of("movetime -1 nodes 0 depth 0 playouts -9")
+    assert least == least.checked() == SearchLimits(0.001, 1, 1, 1)
 
 
 FRONTS: list[tuple[type[Front], str, list[str], Clock]] = [

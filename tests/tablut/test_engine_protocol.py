@@ -153,7 +153,7 @@ def test_options_are_used() -> None:
     assert talk("go nodes 1")[-1] == first
     talk = Talk(variant="brandubh", player="mcts", settings="depth=4")
     assert Board("brandubh").is_legal(talk("go playouts 30")[-1].removeprefix("bestmove "))
-    assert "nosuch" in talk("setoption name settings value nosuch=1", "go playouts 30")[-2]
+    assert "nosuch" in talk("setoption name settings value nosuch=1", "go playouts 30")[0]
     for wrong in ({"player": "nobody"}, {"tables": "no such"}, {"settings": "book='no such'"}, {"settings": "book='a"}):
         with pytest.raises(InputError):
             EngineSession(print, EngineOptions(**wrong))
@@ -227,10 +227,10 @@ def test_a_player_keeps_to_the_moves_that_it_is_given(player: str) -> None:
     talk, moves = Talk(variant="ashton-5-4v0", player=player), [str(move) for move in Board("ashton-5-4v0").legal_moves]
     for move in (moves[0], moves[-1]):
         assert talk(f"go nodes 200 playouts 20 searchmoves {move} depth 2")[-1] == f"bestmove {move}"
-    for words, why in (("a1-a2", "a1-a2"), (f"{moves[0]} c3-c5", "c3-c5"), ("", "needs a move"), ("e9", "e9")):
-        *said, best = talk(f"go depth 2 searchmoves {words}")
-        assert best == "bestmove none"
-        assert why in said[-1]
+    for words, why in (("a1-a2", "a1-a2"), (f"{moves[0]} c3-c5", "c3-c5"), ("", "needs a legal move"), ("e9", "e9")):
+        said, *_, best = talk(f"go nodes 200 playouts 20 searchmoves {words}")
+        assert best.removeprefix("bestmove ") in (words.split()[:1] if words.startswith(moves[0]) else moves)
+        assert why in said
 
 
 def test_a_pondering_engine_is_silent_until_it_is_told() -> None:
@@ -287,7 +287,8 @@ def test_a_pondering_engine_is_silent_until_it_is_told() -> None:
     ask("go ponder depth 1", ended=True)
     talk.engine.handle("ponderhit")
     talk.engine.finish()
-    assert best() == ["bestmove none"]
+    assert len(best()) == 1
+    assert "a number of playouts" in talk.said[0]
 
 
 def test_a_forced_win_is_found_exactly_where_there_is_one() -> None:
@@ -334,10 +335,69 @@ def test_a_forced_win_within_limits_and_bad_requests() -> None:
         "mate 3 ponder",
         "mate 3 depth 2",
         "mate 3 searchmoves e4-f4",
-        "mate 3 mate 5",
     ):
-        assert talk(f"go {words}")[-1] == "bestmove none"
-        assert talk.said[-2].startswith(("info string go mate", "info string mate"))
+        # What does not ask for a forced win in a way that can be answered is a search like any other.
+        talk.engine.handle(f"go {words}")
+        talk.engine.handle("ponderhit")
+        talk.engine.finish()
+        assert Board("ashton").is_legal(talk.said[-1].removeprefix("bestmove "))
+        assert any(re.match("info string go: mate", line) for line in talk.said)
+        talk.said.clear()
+
+
+UNREADABLE = """
+nodes 0, nodes -1, nodes x, nodes, nodes 1e3, nodes ٣, depth 0, depth -4, depth two, movetime 0, movetime -5, movetime,
+movetime 0.5, movetime x, playouts 0, wtime, wtime 5, btime -1, btime 0, btime -99999999999999999999, btime x, 5, -,
+btime 5 wtime x, btime 100 movestogo 0, btime 100 movestogo -7, btime 100 binc -9, btime 5 btime 6, nodes 3 nodes 4,
+foo, foo 7, foo bar baz, depth depth, depth 2 foo, nodes 20 foo 3, searchmoves, searchmoves a1-a2, mate, mate -3,
+searchmoves a1-a2 d2-e2 nodes 9, searchmoves nodes 9, mate 9999, mate 2 depth 1, ponder x, movetime -1 wtime 5 btime 5,
+infinite nodes 0, --help, wtime 10 btime 10 winc x binc x
+""".replace("\n", " ").split(",")
+
+
+@pytest.mark.parametrize("player", ["alphabeta", "random", "payoff", "mcts"])
+def test_every_go_with_a_legal_move_is_answered_by_one(player: str) -> None:
+    """Whatever stands after `go`, the search ends by itself, and the move is one of the position."""
+    talk, board = Talk(variant="brandubh", player=player), Board("brandubh")
+    talk("isready")
+    for words in UNREADABLE:
+        talk.said.clear()
+        assert talk.engine.handle(f"go {words.strip()}")
+        search = talk.engine._search
+        assert search is not None
+        if "ponder" in words:
+            talk.engine.handle("ponderhit")
+        search.wait(PATIENCE)
+        assert not search.running, words
+        assert [line.startswith("bestmove") for line in talk.said].count(True) == 1, words
+        assert board.is_legal(talk.said[-1].removeprefix("bestmove ")), (words, talk.said)
+        assert sum(line.startswith("info string") for line in talk.said) < 2
+
+
+def test_lines_that_come_before_the_answer_wait_for_it() -> None:
+    """As from a file or a pipe: each search has its move, and none is of the position before."""
+    talk = Talk(variant="brandubh")
+    talk("isready")
+    lines = [
+        "go btime 900",
+        "go btime 1000 movestogo 0",
+        "position startpos moves d2-e2",
+        "go movetime 100",
+        "go nodes 9",
+    ]
+    for line in lines:
+        assert talk.engine.handle(line)
+    talk.engine.finish()
+    moves = [line.removeprefix("bestmove ") for line in talk.said if line.startswith("bestmove")]
+    black, white = Board("brandubh"), Board("brandubh")
+    white.push("d2-e2")
+    assert [board.is_legal(move) for board, move in zip([black, black, white, white], moves, strict=True)] == [True] * 4
+    assert not any("a search runs" in line for line in talk.said)
+
+
+@pytest.mark.parametrize(("words", "named"), [("depth 2 depth 4", "'2' and '4'"), ("foo", "foo"), ("nodes 1.5", "1.5")])
+def test_what_is_ignored_after_go_is_named(words: str, named: str) -> None:
+    assert named in Talk(variant="brandubh", player="random")(f"go {words}")[0]
 
 
 class Late:

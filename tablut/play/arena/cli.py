@@ -22,7 +22,7 @@ from tablut.cli.options import (
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Interrupted, Reply, progress
 from tablut.errors import InputError
-from tablut.play.arena.game import Adjudicator
+from tablut.play.arena.game import FAULTS, Adjudicator
 from tablut.play.arena.match import MatchReport, MatchSummary, play_match
 from tablut.play.arena.plan import Adjudication, Contestant, MatchPlan, Openings, check_contestants, contestant
 from tablut.play.arena.statistics import Sprt
@@ -172,7 +172,7 @@ class PairedOptions(GameOptions):
     def save(self, reports: Sequence[MatchReport]) -> None:
         """Write the table of games, if requested, and warn about games lost through a player's fault."""
         games = [one.game for report in reports for one in report.played]
-        if faults := [game.fault for game in games if game.fault is not None]:
+        if faults := [game.fault for game in games if game.termination in FAULTS]:
             warn(f"{len(faults):,} of {len(games):,} games were lost through a fault; the first fault: {faults[0]}")
         if self.parquet is not None:
             write_games(Path(self.parquet), reports)

@@ -43,6 +43,7 @@ class Seat(NamedTuple):
 class EndedGame(NamedTuple):
     """Finished game: its moves, its result and statistics about both players.
 
+    ``fault`` describes the fault that lost the game or, if there was none, the first aid that a player could not use.
     ``over`` is each player's number of moves that took longer than its time, and ``excess`` is their largest excess in
     seconds. Within the grace of the match, such a move does not lose the game.
     """
@@ -139,7 +140,7 @@ def play_game(
     seconds, nodes, longest = {"white": 0.0, "black": 0.0}, {"white": 0, "black": 0}, {"white": 0.0, "black": 0.0}
     over, excess = {"white": 0, "black": 0}, {"white": 0.0, "black": 0.0}
     scores: list[int | None] = []
-    fault, blamed = None, ""
+    fault, blamed, note = None, "", None
     while (ended := _ended(board, most_plies, judge, scores)) is None:
         side = board.turn
         seat, clock = seats[side], clocks.get(side)
@@ -162,6 +163,7 @@ def play_game(
             excess[side] = max(excess[side], round(taken - left, 6))
         if choice is not None:
             nodes[side] += choice.nodes
+            note = note or next((f"{seat.contestant.text}: {' '.join(text.split())}" for text in choice.notes), None)
             allowed = seat.contestant.grace if grace is None else grace
             blamed, fault = _made(board, choice, left, taken, clock, allowed)
         if fault is not None:
@@ -173,7 +175,7 @@ def play_game(
         if clock is not None:
             clock.press(taken)
     both = [(of_side["white"], of_side["black"]) for of_side in (seconds, nodes, longest, over, excess)]
-    return EndedGame._make([tuple(board.move_stack), *ended, fault, *both])
+    return EndedGame._make([tuple(board.move_stack), *ended, fault or note, *both])
 
 
 def _ended(

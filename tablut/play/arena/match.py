@@ -97,7 +97,7 @@ class MatchSummary(Result):
     plies : float
         Mean length of a game in plies.
     faults : list of str
-        Descriptions of the first 20 crashes, illegal moves and losses on time.
+        Descriptions of the first 20 crashes, illegal moves, losses on time, and books or tables that were unusable.
     lost_by_fault : tuple of int
         Number of games that each player lost through a fault. They count towards the score and Elo like any others.
     adjudicated : int

@@ -151,6 +151,8 @@ class Choice(NamedTuple):
         Rank of the line among the best lines, counted from 1.
     others : tuple of Choice
         Next best lines, in order, if several lines were requested.
+    notes : tuple of str
+        Messages about aids that the player could not use, such as a book that has been deleted.
     """
 
     move: Move
@@ -166,6 +168,7 @@ class Choice(NamedTuple):
     source: str = "search"
     rank: int = 1
     others: tuple[Choice, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 MOST_LINES: Final = 64
@@ -191,6 +194,20 @@ def moves_asked_about(board: Board, variant: Variant, wanted: Sequence[Move] | N
     for move in set(wanted) - set(moves):
         board.copy().push(move)  # raises an error that states why the move is not legal
     return [move for move in moves if move in wanted]
+
+
+def repeats(board: Board, move: Move) -> bool:
+    """Return whether the game history speaks against a legal move.
+
+    This is the case if the move repeats a position of the game, or reaches the move limit, unless it wins by that. A
+    book or a proof ignores the history, so such a move must not be played before a search has looked for a better one.
+    """
+    mover, after = board.turn, board.copy()
+    after.push(move)
+    outcome = after.outcome()
+    if outcome is not None:
+        return outcome.termination in ("repetition", "move_limit") and outcome.winner != mover
+    return after.is_repetition() and board.variant.rules.repetition.winner(mover) != mover
 
 
 # -- scores: plain integers, shared by the compiled search and its users -------------------

@@ -14,6 +14,7 @@ import numpy as np
 from tablut.engine.jit import I64, called, inlined, items_at
 from tablut.engine.layout import BoardArray, count_of, king_of, side_of
 from tablut.engine.records import directory, record_at
+from tablut.errors import TablutError
 from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, tier_at
 from tablut.indexing.tier_tables import ADDRESS, TierTables, TierValues, code_at
 from tablut.indexing.values import MISSING
@@ -85,8 +86,8 @@ def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[],
     """Return the line of best play to the end of the game, from a move that a tablebase values as won or lost.
 
     The winner chooses the shortest win, and the loser chooses the longest loss. Among equally good moves, the first in
-    the engine's order is played. The line ends early if a table is missing, if the history makes the win uncertain,
-    after `LONGEST_LINE` plies, or when ``due`` returns True.
+    the engine's order is played. The line ends early if a table is missing or damaged, if the history makes the win
+    uncertain, after `LONGEST_LINE` plies, or when ``due`` returns True.
     """
     line = [first.move]
     board.push(first.move)
@@ -97,6 +98,8 @@ def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[],
                 break
             line.append(probed[0].move)
             board.push(probed[0].move)
+    except TablutError:
+        return line
     finally:
         for _ in line:
             board.pop()

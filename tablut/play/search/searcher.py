@@ -18,7 +18,7 @@ import numpy as np
 from tablut.engine import engine_for
 from tablut.engine.jit import CLOCK, ahead, clock_address, monotonic_ns
 from tablut.engine.layout import SIDE_AT, head
-from tablut.errors import LARGEST, THREADS, InputError, UnknownError, whole_number
+from tablut.errors import LARGEST, THREADS, InputError, TablutError, UnknownError, whole_number
 from tablut.play.search import state as at
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables, evaluation_tables_for
 from tablut.play.search.limits import (
@@ -255,7 +255,11 @@ class Searcher(Stoppable):
         lines = whole_number("lines", lines, 1, MOST_LINES)
         check_memory("lines", self._hash_mib * min(lines, len(moves)), lines)
         with self._deadline(started, limits.longest):
-            probed = None if self._prober is None else probe_moves(board.copy(), self._prober)
+            probed, notes = None, []
+            try:
+                probed = None if self._prober is None else probe_moves(board.copy(), self._prober)
+            except TablutError as error:
+                notes.append(f"{error}; the tablebase was not used")
             tbhits = len(probed or ())
             probed = [found for found in probed or () if found.move in moves]
             if lines == 1 and probed and probed[0].score != 0:
@@ -264,7 +268,7 @@ class Searcher(Stoppable):
                 alike = equivalent_moves(board, moves) if lines > 1 else {}
                 request = LineRequest(min(lines, len(moves)), alike, board, probed)
                 found = self._think(self.root(board, moves), limits, started, request)
-            return self._finished(board, found, tbhits, began)
+            return self._finished(board, found, tbhits, began)._replace(notes=tuple(notes))
 
     def _finished(self, board: Board, choice: Choice, tbhits: int, began: float) -> Choice:
         """Return a choice and its other lines with complete lines, the number of table hits and the time."""
