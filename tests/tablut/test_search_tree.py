@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from retrograde.proofs import solve
 from retrograde.proofs.win_search import reachable_values
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -263,6 +264,36 @@ def test_a_win_that_repeats_is_none():
         refused += again.move != free.move
         assert again.move != free.move or mate_in(again.score) is None
     assert refused > 5
+
+
+def test_a_side_that_wins_if_it_may_pass_is_not_proven_to_win():
+    """A zugzwang: the position is a draw, but White, to move again after Black has passed, would be lost."""
+    board = Board("brandubh-5-4v0", "5/2b2/b1Kb1/2b2/5 w")
+    assert solve(board.variant, board).wdl == "draw"
+    chooser = Searcher(board.variant, hash_mib=1)
+    root = chooser.root(board)
+    # In a window of width one, null moves are tried already after the first ply.
+    for alpha in (-100, 0, 100):
+        chooser.forget()
+        chooser._begin(chooser._prepare(root), chooser._first, root)
+        for depth in range(1, 9):
+            assert mate_in(chooser._first.iterate(depth, alpha, alpha + 1)) is None, (alpha, depth)
+
+
+def test_a_proof_of_an_earlier_search_is_not_trusted_in_another_game():
+    game = Board("brandubh-5-4v0", "2b2/2K2/1b1b1/2b2/5 w")
+    first = game.position
+    for move in ("c4-a4", "b3-b1", "a4-c4", "c2-c1", "c4-c3"):
+        game.push(move)
+    chooser, alone = Searcher(game.variant, hash_mib=1), Board(game.variant, game.position)
+    # The win of the position alone is none in this game: after c3-c4 it leads over the game's first position.
+    assert chooser.search(alone, SearchLimits(depth=10)).mate == 5
+    assert [chooser.search(game, SearchLimits(depth=depth)).mate for depth in (5, 6, 7)] == [None] * 3
+    for move in ("b1-b3", "c3-c4", "c1-c2"):
+        assert game.outcome() is None
+        game.push(move)
+    assert game.position == first
+    assert game.outcome().termination == "repetition"
 
 
 def test_a_walled_in_king_runs_out_of_moves():
