@@ -25,7 +25,15 @@ from counting.exclusions.counts import (
     published_exclusions,
     surviving,
 )
-from counting.exclusions.sets import WALL_PIECES, Arrivals, locked_sets, orbits_of_sets, symmetries_of, without_king
+from counting.exclusions.sets import (
+    WALL_PIECES,
+    Arrivals,
+    locked_sets,
+    orbits_of_sets,
+    parse_set,
+    symmetries_of,
+    without_king,
+)
 from counting.reachable.checker import PlainReach
 from counting.spaces import FINAL, classes, soldiers, spaces
 from tablut import variants
@@ -128,6 +136,30 @@ def test_a_start_of_fewer_symmetries_than_its_terrain_has_sets_of_its_own() -> N
     assert (len(variant.symmetries), len(variant.start_symmetries)) == (2, 1)
     assert frozenset({(1, "b"), (4, "K"), (7, "b")}) in locked_sets(variant, 3)
     assert set(locked_sets(variant, 3)) == all_locked(variant, 3)
+
+
+BESIEGED = """
+format = 1
+first = "white"
+no_moves = "side_to_move_loses"
+repetition = "draw"
+terrain = ".....\\nDD.DD\\nDATBD\\nDDCDD\\nDDDDD"
+start = ".....\\n.....\\n.bKb.\\n..b..\\n....."
+castle = {pass = "nobody", stop = "nobody", hostile_to_white = "empty_or_besieged", hostile_to_black = "never"}
+camps = {hostile = false, shelter = false, inert = []}
+king = {armed = false, on_castle = "four", beside_castle = "as_on_castle", elsewhere = "two"}
+"""
+
+
+def test_three_attackers_around_the_castle_make_an_arrival_capture_with_and_without_the_king_there() -> None:
+    """The defender on c4 came from c5, where an attacker now stands that would have captured it on arrival.
+
+    It would not have without one of the three: the king on the castle is not besieged then.
+    """
+    variant = parse_variant(BESIEGED, name="besieged", origin="test")
+    family = locked_sets(variant, 5)
+    assert parse_set("bc2 bb3 bd3 wc4 bc5", variant.size) in family
+    assert set(family) == all_locked(variant, 5)
 
 
 @pytest.mark.parametrize(("name", "count"), slow_but([("brandubh-5-4v0", 500)], [(name, 1500) for name in SMALL]))

@@ -11,6 +11,7 @@ from counting.paper import PaperEquations
 from counting.spaces import FINAL, classes, spaces
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import Variant, load_variant
+from tablut.variants.schema import parse_variant
 from tests.support.effort import ALL_CASES, MORE, examples, slow_but
 from tests.support.strategies import shrunk, small_variants
 from tests.twins.brute import BruteForce
@@ -90,6 +91,26 @@ def assert_no_ply_leads_to_what_is_left_out(variant: Variant, samples: int) -> N
                 found = labels(after, final=space != "no_end")
                 assert space in found, (variant, position, move)
                 assert not found & {"locked", f"excluded_{space}"}, (variant, position, move)
+
+
+HELD_AT_HOME = """
+format = 1
+first = "white"
+no_moves = "side_to_move_loses"
+repetition = "draw"
+terrain = "+.+\\n.T.\\n+.+"
+start = "START"
+castle = {pass = "nobody", stop = "nobody", hostile_to_white = "never", hostile_to_black = "never"}
+king = {armed = true, on_castle = "two", elsewhere = "two"}
+"""
+
+
+@pytest.mark.parametrize(("start", "excludes"), [(r"...\nbKb\n.w.", False), (r".b.\nbK.\n.w.", True)])
+def test_a_start_between_two_attackers_is_a_reachable_position(start: str, excludes: bool) -> None:
+    """The king is captured by an arrival only, so a game may begin with a king between two attackers."""
+    variant = parse_variant(HELD_AT_HOME.replace("START", start), name="held", origin="test")
+    assert_equals_brute_force(variant)
+    assert (spaces(variant)["excluded_no_end"].value() > 0) == excludes
 
 
 def test_a_king_that_escapes_may_take_the_last_attackers_by_a_shieldwall() -> None:

@@ -24,16 +24,16 @@ from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex, tier_index
 from tablut.indexing.values import ALIAS_CODE
+from tablut.position import Position
 from tablut.variants import Variant, load_variant
+from tablut.variants.schema import parse_variant
 from tests.support.effort import examples, slow_but
+from tests.support.observing import Heard
 from tests.support.strategies import small_variants
 from tests.twins.proof import PlainProof, plain_proof
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tablut.position import Position
-from tests.support.observing import Heard
 
 
 def words(variant: Variant, position: Position) -> np.ndarray:
@@ -286,6 +286,27 @@ def test_the_proof_is_the_plain_one_on_draws(
 ) -> None:
     wrong = compare(tmp_path / "s", write_store, deep_variant, damaged(deep_codes, share, 3), most)
     assert (wrong > 0) == (share > 0)
+
+
+HEMMED_IN = """
+format = 1
+first = "white"
+no_moves = "either_after_ply"
+repetition = "draw"
+terrain = "+.+\\n.T.\\n+.+"
+start = "b.b\\n.K.\\nb.b"
+castle = {pass = "nobody", stop = "nobody", hostile_to_white = "never", hostile_to_black = "never"}
+king = {armed = true, on_castle = "four", elsewhere = "four"}
+"""
+
+
+def test_a_ply_that_leaves_its_own_side_without_a_move_loses_at_once(tmp_path, solve_codes, write_store) -> None:
+    """At the start, the king is white's only piece and has four moves; after each, it is shut in between attackers."""
+    variant = parse_variant(HEMMED_IN, name="hemmed-in", origin="test")
+    codes = solve_codes(variant, [(1, 0), (2, 0), (3, 0), (4, 0)])
+    start = tier_index(variant, 4, 0).rank(Position.parse(variant.start_position, variant.size))
+    assert codes[4, 0][0][start] == 2 * 1 + 1  # a loss in one ply
+    assert compare(tmp_path / "s", write_store, variant, codes, 4) == 0
 
 
 @pytest.mark.slow
