@@ -25,6 +25,7 @@ import pytest
 from tablut.cli import runtime
 from tablut.cli.runtime import Reply
 from tablut.cli.shell import command_specs, run
+from tablut.cli.streams import AS_JSON
 from tablut.variants import Variant, load_variant
 from tests.support.commands import (
     EXAMPLES,
@@ -223,6 +224,49 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
         if isinstance(item, click.Option) and not item.is_flag:
             assert item.metavar, f"{item.opts}: its unit or kind is not named"
             assert item.hidden or item.help, item.opts
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_json_is_an_option_of_the_program_of_every_group_and_of_every_command(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found: list[tuple[str, bool]] = []
+
+    def respond(ctx: click.Context) -> int:
+        found.append((ctx.command_path, ctx.meta[AS_JSON.name]))
+        return 0
+
+    words = name.split()
+    places = {"folder": "x", "proof": "x", "census": "x"}
+    rest = example_of(name, SMALL, move="c3-b3", **places)[len(words) :]
+    monkeypatch.setattr(runtime, "respond", respond)
+    for place in range(len(words) + 1):
+        assert run([*words[:place], "--json", *words[place:], *rest]) == 0
+    assert run([*words, *rest]) == 0
+    assert found == [*[(f"tablut {name}", True)] * (len(words) + 1), (f"tablut {name}", False)]
+
+
+def test_json_before_the_command_gives_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    for line, code, key in (
+        ("--json moves -v ashton-5-4v0", 0, "moves"),
+        ("puzzle --json list ashton", 0, "puzzles"),
+        ("census --json count --plies 1 -v ashton-5-4v0", 0, "plies"),
+        ("--json moves -v nosuch", 2, "error"),
+        ("--json nosuch", 2, "error"),
+        ("--json", 2, "error"),
+        ("puzzle --json", 2, "error"),
+        ("--json --version", 0, "version"),
+    ):
+        assert run(line.split()) == code, line
+        assert key in json.loads(capsys.readouterr().out), line
+
+
+def test_words_that_end_the_options_do_not_hide_that_no_command_follows(capsys: pytest.CaptureFixture[str]) -> None:
+    for group in ([], ["puzzle"]):
+        assert run([*group, "--"]) == run(group) == 0
+        text = capsys.readouterr().out
+        assert text[: len(text) // 2] * 2 == text
+        assert "Usage: tablut" in text
 
 
 def test_a_group_without_a_command_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> None:

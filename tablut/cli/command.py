@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.shell_completion import CompletionItem
 
+from tablut.cli.streams import AS_JSON
 from tablut.errors import InputError, did_you_mean
 from tablut.work.files import excerpt
 
@@ -28,11 +29,12 @@ MOVED: Final = {
     "tablut census --again": "use `tablut census count`",
     "tablut census --count-last": "use `tablut census count`",
     "tablut census --part": "use `tablut census count`",
+    "tablut census count --full": "use `tablut census --full`",
     "tablut census --resume": "leave it out: work in a folder is always resumed",
     "tablut prove --resume": "leave it out: work in a folder is always resumed",
     "tablut puzzle make": "in a checkout, run python -m reports.studies.collection",
     "tablut reachable estimate --resume": "leave it out: work in a folder is always resumed",
-    "tablut replay --repetition": "use `tablut games`",
+    "tablut replay --repetition": "use `tablut games FILE`",
     "tablut tablebase build --trace": "in a checkout, run python -m reports.studies.scale trace",
 }
 """Former commands and options, and their replacements."""
@@ -214,6 +216,15 @@ def way_out(ctx: click.Context, word: str, known: Iterable[str]) -> str:
 # -- commands ------------------------------------------------------------------------------
 
 
+def _json_option(help: str) -> click.Option:  # noqa: A002
+    """Return the option ``--json``, which a user may give before or after the name of a command."""
+
+    def keep(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+        ctx.meta[AS_JSON.name] = value or ctx.meta.get(AS_JSON.name, False)
+
+    return click.Option(["--json"], is_flag=True, expose_value=False, callback=keep, help=help)
+
+
 class Command(_Refusing):
     """A command that returns a `Reply`. It adds the option ``--json`` and, if ``table`` is set, ``--csv``."""
 
@@ -225,8 +236,7 @@ class Command(_Refusing):
         self.inner: Mapping[str, click.Command] = {}
         if table:
             self.params.append(click.Option(["--csv", "as_csv"], is_flag=True, help="Print the table as CSV."))
-        form = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else.")
-        self.params.append(form)
+        self.params.append(_json_option("Print one JSON object and nothing else."))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words that follow the command, and refuse surplus words."""
@@ -270,6 +280,10 @@ class Group(_Refusing, click.Group):
     own: Command | None = None
     """Command that runs if the user names no other command of the group."""
 
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.params.append(_json_option("Make the command print one JSON object and nothing else."))
+
     def default(self, **settings: Any) -> Callable[[Callable[..., Reply]], Command]:
         """Return a decorator for the command that runs if the user names no other command of the group."""
 
@@ -282,7 +296,10 @@ class Group(_Refusing, click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the group's options, or print its help if the user typed nothing after its name."""
-        if not args and not ctx.resilient_parsing:
+        if {"--", "--json"}.issuperset(args) and not ctx.resilient_parsing:
+            if "--json" in args:
+                remedy = f"see `{ctx.command_path} --help`"
+                raise InputError("needs a command, whose result it prints", subject="--json", remedy=remedy)
             click.echo(ctx.get_help())
             ctx.exit()
         return super().parse_args(ctx, args)
@@ -293,7 +310,8 @@ class Group(_Refusing, click.Group):
         """Return the typed name of a command, the command itself, and the remaining words."""
         name, *rest = args
         found = self.get_command(ctx, name)
-        if isinstance(found, Group) and found.own is not None and (not rest or rest[0] not in found.commands):
+        inner = next((word for word in rest if word != "--json"), None)
+        if isinstance(found, Group) and found.own is not None and inner not in found.commands:
             found = found.own
         if found is None and not ctx.resilient_parsing:
             remedy = way_out(ctx, name, self.list_commands(ctx))

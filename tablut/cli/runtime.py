@@ -82,8 +82,8 @@ class Interrupted(Exception):  # noqa: N818
 def respond(ctx: click.Context) -> int:
     """Run a context's command, print its result in the form that the user chose, and return the exit code."""
     started, told = time.perf_counter(), announced()
-    asked = {name: value for name, value in ctx.params.items() if name not in ("as_csv", "as_json")}
-    as_json, as_csv = ctx.params["as_json"], ctx.params.get("as_csv", False)
+    asked = {name: value for name, value in ctx.params.items() if name != "as_csv"}
+    as_json, as_csv = ctx.meta[AS_JSON.name], ctx.params.get("as_csv", False)
     forms = {"--csv": as_csv, "--bfile": asked.get("as_bfile"), "--latex": asked.get("latex"), "--json": as_json}
     forms["--toml"] = asked.get("as_toml")
     if as_csv and len(given := [form for form, wanted in forms.items() if wanted]) > 1:

@@ -21,10 +21,12 @@ from click.shell_completion import CompletionItem, ShellComplete, get_completion
 
 from tablut.cli.command import Command, Group, write_examples
 from tablut.cli.streams import (
+    AS_JSON,
     EXIT_DEFECT,
     EXIT_INTERRUPTED,
     complain,
     fail,
+    json_text,
     leave,
     prepare_streams,
     watch_interrupts,
@@ -137,9 +139,9 @@ class _Program(Group):
         return loaded.get_command(ctx, inner) if inner and isinstance(loaded, Group) else loaded
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args[:1] == ["help"] and not ctx.resilient_parsing:
+        if [word for word in args if word != "--json"][:1] == ["help"] and not ctx.resilient_parsing:
             # Otherwise, an option could take --help as its value, and the command would run.
-            args = [*(name for name in args[1:] if name != "help" and not name.startswith("-")), "--help"]
+            args = [*(name for name in args if name != "help" and not name.startswith("-")), "--help"]
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
@@ -191,7 +193,8 @@ def _give_examples(command: click.Command, path: str, examples: Sequence[str]) -
 def program(version: bool, install_completion: str | None, show_completion: str | None) -> None:
     """Find exact answers about Tablut and related tafl games.
 
-    With --json, every command prints one JSON object and nothing else.
+    With --json, before or after its name, every command prints one JSON object and nothing
+    else.
 
     Exit codes: 0 done, 1 the answer is no, 2 bad input, 3 unknown (limits reached
     before a proof), 70 defect of this program, 74 failure of the machine (finished work
@@ -200,7 +203,8 @@ def program(version: bool, install_completion: str | None, show_completion: str 
     if version:
         from tablut import __version__
 
-        click.echo(f"tablut {__version__}")
+        as_json = click.get_current_context().meta[AS_JSON.name]
+        click.echo(json_text({"version": __version__}) if as_json else f"tablut {__version__}\n", nl=False)
     elif install_completion is not None:
         click.echo(_install_completion(install_completion))
     elif show_completion is not None:
