@@ -178,7 +178,7 @@ def _show_counts(console: PeopleConsole, report: BoundsReport) -> None:
     if report.locked is None:
         console.print(
             f"Placements with locked sets of up to {AFFORDABLE_PIECES} pieces are still included, because counting "
-            f"them takes more than {AFFORDABLE_STATES:,} states. The command tablut exclusions counts them.",
+            f"them takes more than {AFFORDABLE_STATES:,} states. The command `tablut exclusions` counts them.",
             style="yellow",
         )
     console.print(f"Still counted: placements in which {', or '.join(report.left_in)}.", style="dim")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
@@ -20,7 +20,6 @@ from tablut.work.run import ending_orderly
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counting.census.counted import CountWish
     from counting.census.report import CensusReport, CountedPly
     from counting.census.verification import VerifyReport
 
@@ -35,7 +34,6 @@ class _Way:
     memory: int
     disk: float | None
     passes: int
-    full: bool
     against_bounds: bool
     as_bfile: bool
 
@@ -49,7 +47,7 @@ class _Way:
             show = lambda console: console.out(_bfile(report), end="")  # noqa: E731
         return Reply(report, show, 0 if report.holds else EXIT_NO, table=(Ply, report.plies))
 
-    def run(self, work: LongWork, plies: int | None, count: CountWish | None = None, graph: str | None = None) -> Reply:
+    def run(self, work: LongWork, plies: int | None, **wishes: Any) -> Reply:
         """Run a census. After an error or an interrupt, show the results so far, and then the reason for stopping."""
         from counting.census.report import census
         from counting.census.search import Resources, TooLargeError
@@ -61,10 +59,8 @@ class _Way:
                 report = census(
                     load_variant(self.variant),
                     plies=plies,
-                    full=self.full,
                     store=work.store,
-                    count=count,
-                    graph=graph,
+                    **wishes,
                     resources=Resources(self.memory << 20, disk, self.passes, work.threads, work.scheduler),
                     observer=observer,
                     partial=partial.append,
@@ -88,7 +84,6 @@ way_of_counting = bundle(
         help="Disk limit; a ply that does not fit is made in several passes. [default: the free space]",
     ),
     whole("--passes", default=1, least=1, most=4096, help="Minimum number of passes over the last ply."),
-    flag("--full", help="Count a second time without symmetry, and compare the numbers."),
     flag("--against-bounds", help="Compare the counts with the bound by material (always done for a complete census)."),
     flag("--bfile", "as_bfile", help="Print the numbers of new positions as a b-file instead."),
 )
@@ -102,9 +97,12 @@ stored_census = long_work(
 @whole("--plies", least=0, most=999, help="Number of plies. [default: 3 without --all]")
 @flag("--all", "all_plies", help="Continue until no new positions appear (feasible on small boards only).")
 @option("--graph", metavar="FILE", help="Parquet file for the state graph of a complete census.")
+@flag("--full", help="Count a second time without symmetry, and compare the numbers.")
 @way_of_counting
 @stored_census
-def census_command(plies: int | None, all_plies: bool, graph: str | None, way: _Way, work: LongWork) -> Reply:
+def census_command(
+    plies: int | None, all_plies: bool, graph: str | None, full: bool, way: _Way, work: LongWork
+) -> Reply:
     """Count the positions that can be reached from the start, ply by ply.
 
     All counts are exact. A position is a placement with the side to move. Classes are orbits under
@@ -114,11 +112,11 @@ def census_command(plies: int | None, all_plies: bool, graph: str | None, way: _
         raise InputError("cannot be combined", subject="--plies and --all", remedy="give only one of them")
     if graph is not None and not all_plies:
         raise InputError("is available only for a complete census", subject="--graph", remedy="add --all")
-    return way.run(work, None if all_plies else 3 if plies is None else plies, graph=graph)
+    return way.run(work, None if all_plies else 3 if plies is None else plies, graph=graph, full=full)
 
 
 @app.command("count", table=True)
-@whole("--plies", least=0, most=999, default=3, help="Number of plies.")
+@whole("--plies", least=1, most=999, default=3, help="Number of plies.")
 @option("--part", default="1/1", metavar="K/N", help="Part K of N of the last ply, chosen by a hash.")
 @flag("--again", help="Repeat an earlier count, and compare the numbers.")
 @way_of_counting
@@ -132,7 +130,7 @@ def count_command(plies: int, part: str, again: bool, way: _Way, work: LongWork)
     """
     from counting.census.counted import CountWish
 
-    return way.run(work, plies, CountWish.part(part, way.passes, again=again))
+    return way.run(work, plies, count=CountWish.part(part, way.passes, again=again))
 
 
 def _bfile(report: CensusReport) -> str:

@@ -89,7 +89,7 @@ def census(
         remedy = "give `plies`, 1 or more, and neither `full` nor `graph`"
         raise InputError("counts only the last ply, and only up to symmetry", parameter="count", remedy=remedy)
     if resources.passes > 1 and plies is None:
-        raise InputError("applies to the last ply only", parameter="passes", remedy="give `plies` too")
+        raise InputError("applies to the last ply only", parameter="passes", remedy="give `plies` instead of all")
     check_output(graph, PARQUET, "choose another file with `graph`")
     told = Observer() if observer is None else observer
     with (

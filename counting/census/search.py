@@ -280,7 +280,7 @@ class CensusSearch:
             raise TooLargeError(
                 f"ply {ply} is inconsistent with the stored plies: {what}; a file of the store has been changed",
                 subject=f"store {str(self.store.root)!r}",
-                remedy="find it with `tablut census verify`, or count again into another folder",
+                remedy=f"find it with `tablut census verify {str(self.store.root)!r}`, or count into another folder",
             )
         raise ArithmeticError(f"{self.variant.name}: ply {ply}: {what}")
 

@@ -244,7 +244,7 @@ class _Commands:
             raise InputError(
                 f"needs about {needed / 2**20:,.0f} MiB to be solved, but at most {_SOLVABLE >> 20} MiB are allowed",
                 subject=f"variant {variant.name}",
-                remedy="give a position to prove, or use tablut solve",
+                remedy="give a position to prove, or use `tablut solve`",
             )
         report = self._reports[variant.digest] = await self._queue.work(
             http, self._settings.count_seconds, jobs.solve_board, request

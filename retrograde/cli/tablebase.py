@@ -33,7 +33,7 @@ from tablut.errors import InputError, TablutError
 from tablut.position import NARROW, Position
 from tablut.prober import MissingTableError
 from tablut.results import Result
-from tablut.variants import Variant, load_variant
+from tablut.variants import Variant, load_variant, shipped_name
 from tablut.work.files import store_path
 from tablut.work.machine import physical_memory
 from tablut.work.progress import plural
@@ -48,6 +48,8 @@ app = Group(help="Build, describe, query and verify endgame tablebases.")
 
 _LONG = 10
 """Minimum estimated time of a build, in seconds, for its cost to be printed in advance."""
+_MEMORY = 4096
+"""Memory limit of a build in MiB."""
 
 
 # -- build and info ------------------------------------------------------------------------
@@ -59,7 +61,7 @@ _LONG = 10
 @rules_option
 @option("--store", metavar="STORE", help="Folder of the tablebase. [default: ./tablebase-NAME]")
 @threads_option("Number of threads for each tier.")
-@whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit; larger tiers are built in slices.")
+@whole("--memory", default=_MEMORY, least=1, metavar="MIB", help="Memory limit; larger tiers are built in slices.")
 @scheduler_option
 def build_command(
     men: int | None,
@@ -84,9 +86,8 @@ def build_command(
 
     materials = read_materials(material)
     if men is None and not materials:
-        raise InputError(
-            "one of them is required; --men 4 builds all tiers of at most four men", subject="--men or --material"
-        )
+        remedy = "add --men 4, which builds all tiers of at most four men"
+        raise InputError("one of them is required", subject="--men or --material", remedy=remedy)
     root = store_path(f"tablebase-{rules.name}" if store is None else store)
     built = open_store(root).tiers() if is_store(root) else []
     estimate = check_build(rules, men, memory << 20, root, built, materials=materials)
@@ -279,8 +280,12 @@ def _missing(
 ) -> InputError:
     """Return the error for missing material.
 
-    The error names the command that builds the missing tier, or explains why the position is impossible.
+    The error names the command that builds the missing tier if this machine can build it, or explains why the position
+    is impossible.
     """
+    from retrograde.solver.tiers import check_build
+    from retrograde.tablebase.probing import shipped_store
+
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:
         return InputError(
@@ -288,9 +293,15 @@ def _missing(
             subject=f"position '{board.position}'",
             remedy=f"choose another position, since no tablebase of {game.name} has a tier {attackers}v{defenders}",
         )
-    words = ["tablut", "tablebase", "build", "-v", name or game.name, "--men", str(1 + attackers + defenders)]
-    words += ["--store", f"tablebase-{game.name}" if store is None else store]
-    return InputError(str(error), remedy=f"build it with: {shlex.join(words)}")
+    men, own = 1 + attackers + defenders, store is not None and tablebase.store.root.resolve() != shipped_store(game)
+    root = str(store) if own else f"tablebase-{game.name}"
+    build = shlex.join(["tablut", "tablebase", "build", "-v", _named(game, name), "--men", str(men), "--store", root])
+    remedy = f"build it with `{build}`" + ("" if own else f", and give the folder {root}")
+    try:
+        check_build(game, men, _MEMORY << 20, store_path(root), tablebase.store.tiers() if own else [])
+    except InputError:
+        remedy = f"give a position with at most {tablebase.store.max_men} men as `position`"
+    return InputError(str(error), remedy=remedy)
 
 
 def _tablebase(store: str | None, name: str | None) -> Tablebase:
@@ -304,20 +315,25 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
         raise InputError(
             "has no built-in tablebase",
             subject=f"variant {game.name!r}",
-            remedy=f"build one and give its folder: {_making(game, name or game.name)}",
+            remedy=f"build one with `{_making(game, name)}`, and give its folder",
         )
     return tablebase
 
 
-def _making(game: Variant, name: str) -> str:
+def _making(game: Variant, name: str | None) -> str:
     """Return a command that builds a tablebase of the whole game, or of endings if that does not fit into memory."""
     from retrograde.solver.solution import memory_needed
 
-    memory = physical_memory()
+    memory, rules = physical_memory(), _named(game, name)
     if memory is not None and memory_needed(game) <= memory:
-        return shlex.join(["tablut", "solve", "-v", name, "--store", f"solution-{game.name}"])
+        return shlex.join(["tablut", "solve", "-v", rules, "--store", f"solution-{game.name}"])
     men = "3" if game.size > NARROW else "4"
-    return shlex.join(["tablut", "tablebase", "build", "-v", name, "--men", men, "--store", f"tablebase-{game.name}"])
+    return shlex.join(["tablut", "tablebase", "build", "-v", rules, "--men", men, "--store", f"tablebase-{game.name}"])
+
+
+def _named(game: Variant, name: str | None) -> str:
+    """Return the value of ``-v`` for a game: the name or file that the user gave, a shipped name or a placeholder."""
+    return name or shipped_name(game) or "RULES.toml"
 
 
 def _show_probed(console: PeopleConsole, board: Board, probed: ProbeResult) -> None:
@@ -432,7 +448,9 @@ def solve_command(rules: Variant, store: str | None, threads: int, memory: int |
         raise InputError(
             f"needs about {needed / 2**20:,.0f} MiB of memory, but only {limit / 2**20:,.0f} MiB are available",
             subject=f"variant {rules.name}",
-            remedy="choose a smaller board (see tablut variants), or use tablut tablebase build",
+            remedy=f"allow {-(-needed // 2**20):,} MiB of `memory`"
+            if needed <= (physical_memory() or 0)
+            else f"solve a small board, such as `tablut solve -v brandubh-5-4v0`, or endings: `{_making(rules, None)}`",
         )
     try:
         with progress("solve") as observer:

@@ -60,7 +60,7 @@ _LINE: Final = 512
 _BLOCK: Final = 4096
 """Number of lines that are written or checked together."""
 PROOF_FILE: Final = FileKind("a proof file", beginning(rb'\{"format": "tablut-proof"'))
-_AGAIN = "make it again with `tablut puzzle solve --save-proof`"
+_AGAIN = "make it again with `tablut puzzle solve --save-proof FILE`"
 
 _Plies = Annotated[int, Field(ge=0, le=MOST_PLIES)]
 _Text = Annotated[str, Field(max_length=300)]

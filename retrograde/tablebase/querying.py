@@ -143,7 +143,8 @@ class _Reader:
                         self._collect(number, tier, side, (start, stop), (wanted, due), places)
                         advanced(stop - start)
         if any(due.values()):
-            problem, remedy = "its records count positions that do not exist", "check it with `tablut tablebase verify`"
+            problem = "its records count positions that do not exist"
+            remedy = f"check it with `tablut tablebase verify {str(self._store.root)!r}`"
             raise TablebaseError(problem, subject=str(self._store), remedy=remedy)
         return sum(counts.values()), sorted(places, key=lambda place: place.key)
 

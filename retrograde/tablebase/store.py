@@ -310,7 +310,7 @@ def _hint(named: Path) -> str:
     """Return a hint for a missing folder: the built-in tablebase of this name, or tablebases with similar names."""
     shipped = Path(str(resources.files("retrograde"))) / "data" / named.name
     if named.parent == Path() and shipped.is_dir():
-        return f"it is built in: `tablut probe` uses it by default, and its folder is {str(shipped)!r}"
+        return f"it is built in, and its folder is {str(shipped)!r}"
     stores = [entry.name for folder in (named, shipped) for entry in beside(folder) if is_store(entry)]
     return did_you_mean(named.name, stores)
 

@@ -20,12 +20,13 @@ from tablut.cli.options import (
     read_game_record,
     read_position,
     save_record,
+    suggesting_rules,
     variant_option,
     warn,
     warn_if_impossible,
 )
 from tablut.cli.people import PeopleConsole
-from tablut.cli.runtime import EXIT_NO, Reply
+from tablut.cli.runtime import EXIT_NO, Reply, typed
 from tablut.errors import InputError
 from tablut.formats import bologna, opentafl
 from tablut.formats.game import RECORD_BYTES
@@ -123,7 +124,7 @@ def convert_command(to: Format, moves: tuple[str, ...], variant: str, position: 
         raise InputError(
             "writes moves, but none are given",
             subject=f"--to {to}",
-            remedy=f"add the moves, such as `tablut convert --to {to} e4-e3`",
+            remedy=f"add the moves: `{typed()} MOVE`",
         )
     result = _Converted(
         variant=rules.name,
@@ -169,7 +170,7 @@ def replay_command(
     if game is not None:
         record = _game_of(text, file, variant, game)
     elif kind is ARCHIVE:
-        remedy = f"check all games with `tablut games {file} -v RULES`, or choose one with --game N"
+        remedy = f"check all games with `tablut games {excerpt(file)} -v RULES`, or choose one with --game N"
         raise InputError("is an archive", subject=excerpt(file), remedy=remedy)
     else:
         record = read_game_record(text, variant, file)
@@ -201,7 +202,8 @@ def replay_command(
 def _game_of(text: str, file: str, variant: str | None, number: int) -> GameRecord:
     """Return the record of one game in a file. In an archive, a game's number is its line number."""
     rules = None if variant is None else load_variant(variant)
-    games = list(read_games(text, rules))
+    with suggesting_rules():
+        games = list(read_games(text, rules))
     record = dict(games).get(number, InputError("the file has no game with this number"))
     if isinstance(record, InputError):
         raise InputError(f"--game {number}: {record}", subject=f"{(kind_of(text) or NATIVE).name} {excerpt(file)}")

@@ -357,8 +357,8 @@ class TerminalGame:
         prober = self._settings.prober()
         if prober is None:
             self._live.print(
-                f"no tablebase of {self.board.variant.name} is shipped; build one with `tablut tablebase build`, and "
-                "start with --tablebase STORE"
+                f"no tablebase of {(name := self.board.variant.name)} is shipped; build one with "
+                f"`tablut tablebase build -v {name} --men 4`, and start with --tablebase STORE"
             )
             return
         rated = probe_moves(self.board.copy(), prober)
@@ -383,7 +383,7 @@ class TerminalGame:
         except TablutError as error:
             self._live.print(str(error))
             return
-        self._live.print(f"saved to {name}; read it with tablut replay")
+        self._live.print(f"saved to {name}; read it with `tablut replay {name!r}`")
 
 
 def _judgement(choice: Choice) -> str:

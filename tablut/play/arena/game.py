@@ -78,7 +78,7 @@ class Adjudicator:
                 raise InputError(
                     f"cannot decide games, because no tablebase of {variant.name} is shipped",
                     subject="adjudication by tables",
-                    remedy="build one with tablut tablebase build, and name its folder",
+                    remedy=f"build one with `tablut tablebase build -v {variant.name} --men 4`, and name its folder",
                 )
 
     def by_tables(self, board: Board) -> Winner | None:
