@@ -13,8 +13,9 @@ a second core busy.
 
 The digest detects damage, not tampering: a compiled kernel is code, and anyone who can write to the folder can make the
 program run other code. The folder is chosen by numba: ``NUMBA_CACHE_DIR`` if that is set, otherwise ``__pycache__``
-next to the source, or the user's cache folder if ``__pycache__`` is not writable. If no folder is writable, everything
-works without a cache.
+next to the source, or the user's cache folder if ``__pycache__`` is not writable. In the last case, kernels that the
+owner of the installation has compiled are loaded from ``__pycache__``. If no folder is writable, kernels are only
+loaded.
 
 A wheel for one platform includes compiled kernels, so that its users need not wait for the compiler. They are
 compiled for a baseline processor, and are used only where that baseline, the versions of Python, numba and llvmlite,
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import os
 import pickle
 import platform
 import re
@@ -43,7 +45,7 @@ import llvmlite.binding
 import numba
 import numba.core.config
 import numpy as np
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
 
 from tablut.engine.parts import PartContext
@@ -247,8 +249,35 @@ def _path_of(module: str) -> Path:
     return Path((found and found.origin) or "")
 
 
+class _ReadOnly:
+    """A locator, in numba's sense, of the files next to a source. It is used if no folder is writable."""
+
+    def __init__(self, function: Callable[..., Any], source: str) -> None:
+        self.get_cache_path = lambda: str(Path(source).with_name("__pycache__"))
+        self.get_disambiguator = lambda: str(function.__code__.co_firstlineno)
+        self.get_source_stamp = lambda: None
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], source: str) -> _ReadOnly:
+        return cls(function, source)
+
+
+# For a user without a home, numba would create a folder named ~ in the current folder.
+_HOMELESS: Final = "XDG_CACHE_HOME" not in os.environ and os.path.expanduser("~") == "~"  # noqa: PTH111
+_LOCATORS: Final[list[Any]] = [
+    *(one for one in CompileResultCacheImpl._locator_classes if not (_HOMELESS and "UserWide" in one.__name__)),
+    _ReadOnly,
+]
+
+
+class _Implementation(CompileResultCacheImpl):
+    _locator_classes = _LOCATORS
+
+
 class KernelCache(FunctionCache):
     """A numba cache of one function that checks its files and whose key covers all sources."""
+
+    _impl_class = _Implementation
 
     def __init__(self, function: Callable[..., Any], *, whole: bool) -> None:
         super().__init__(function)
@@ -363,9 +392,13 @@ class KernelCache(FunctionCache):
     def payload(self, sig: Any, codegen: Any) -> bytes | None:
         """Return the payload of a version's file, or None if there is no intact and current file.
 
-        Without such a file in the cache, a shipped one is used, unless the user has chosen another processor.
+        Without such a file in the cache, a file next to the source is used, unless the user has chosen another folder.
+        Otherwise, a shipped one is used, unless the user has chosen another processor.
         """
-        payload = _payload(self.path(sig, codegen), self.key(sig, codegen))
+        path, key = self.path(sig, codegen), self.key(sig, codegen)
+        payload = _payload(path, key)
+        if payload is None and not _config.CACHE_DIR:
+            payload = _payload(self._source[1].with_name("__pycache__") / path.name, key)
         chosen = _config.CPU_NAME is not None or _config.CPU_FEATURES is not None
         if payload is None and self._whole and SHIPPED.is_dir() and baseline() and not chosen:
             name, key = self._shipped(sig, codegen)
@@ -405,10 +438,12 @@ def compile_beside(dispatcher: Any, arguments: tuple[Any, ...]) -> None:
     Meanwhile this process can compile other kernels. A process that needs a kernel or part that is being compiled waits
     until its lock is released. If the other process fails, this process compiles the kernel itself.
     """
-    if (dispatcher, arguments) in _requested or not isinstance(dispatcher._cache, KernelCache):
+    cache = dispatcher._cache
+    keeps = isinstance(cache, KernelCache) and not isinstance(cache._impl.locator, _ReadOnly)
+    if (dispatcher, arguments) in _requested or not keeps:
         return
     _requested.add((dispatcher, arguments))
-    if arguments in dispatcher.overloads or dispatcher._cache.payload(arguments, dispatcher.targetctx.codegen()):
+    if arguments in dispatcher.overloads or cache.payload(arguments, dispatcher.targetctx.codegen()):
         return
     if not _companions:
         _companions.append(_start())

@@ -77,8 +77,8 @@ def run(tmp_path):
     return run
 
 
-def start(folder, script):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
+def start(folder, script, **settings):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder), **settings}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"  # Python takes a source of the same second and length for the old one
     return subprocess.Popen(
         [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -233,17 +233,21 @@ def _plus(x):
     return x + 1
 
 
-def test_without_a_folder_it_works_and_says_so_once(monkeypatch, capsys):
+def full(path, content):
+    raise MachineError(f"output file {str(path)!r}: No space left on device")
+
+
+@pytest.mark.parametrize("locators", [[], [kernel_cache._ReadOnly]])
+def test_without_a_folder_it_works_and_says_so_once(monkeypatch, capsys, locators):
+    """numba finds no place at all, or one that cannot be written."""
     monkeypatch.setattr(kernel_cache, "_warnings", [])
-    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
+    monkeypatch.setattr(kernel_cache, "write_bytes", full)
+    monkeypatch.setattr(kernel_cache._Implementation, "_locator_classes", locators)
     assert [kernel(_plus)(1), kernel(_plus)(2)] == [2, 3]
     assert capsys.readouterr().err.count("set NUMBA_CACHE_DIR") == 1
 
 
 def test_a_full_disk_costs_the_cache_only(monkeypatch, capsys, tmp_path):
-    def full(path, content):
-        raise MachineError(f"output file {str(path)!r}: No space left on device")
-
     monkeypatch.setattr(kernel_cache, "_warnings", [])
     monkeypatch.setattr(kernel_cache, "write_bytes", full)
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
@@ -368,6 +372,51 @@ print(json.dumps([len(started), int(fourfold(7)), clocks.compiled_kernels()]))
     assert run(script) == [1, 28, 0]
 
 
+# A process that may write only below one folder, or nowhere.
+ANOTHER_USER = """
+import json, os, tempfile
+from types import SimpleNamespace
+from numba.core import caching
+
+def try_to_write(dir):
+    if not {writable!r} or not dir.startswith({writable!r}):
+        raise PermissionError(13, "Permission denied", dir)
+    return tempfile.TemporaryFile(dir=dir)
+
+caching.tempfile = SimpleNamespace(TemporaryFile=try_to_write)
+if {homeless}:
+    os.path.expanduser = lambda path: path
+    os.environ.pop("XDG_CACHE_HOME", None)
+from module import answers
+from tablut.engine import kernel_cache
+from tablut.work import clocks
+
+os.chdir({folder!r})
+print(json.dumps([*answers(), kernel_cache._warnings]))
+"""
+
+
+@pytest.mark.parametrize(("writable", "homeless"), [("", False), ("", True), ("home", False), ("here", True)])
+def test_kernels_that_the_owner_of_an_installation_compiled_are_used_by_others(run, tmp_path, writable, homeless):
+    """`here` is the current folder, where numba alone would create a folder named ~."""
+    for name in ("home", "here"):
+        (tmp_path / name).mkdir()
+    settings = {"NUMBA_CACHE_DIR": "", "HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home")}
+
+    def answer(script):
+        process = start(tmp_path, script, **settings)
+        output, complaints = process.communicate(timeout=300)
+        assert process.returncode == 0, complaints
+        return json.loads(output)
+
+    assert answer("import json; from module import answers; print(json.dumps(answers()))") == [[14, 21], 2]
+    assert len(list(tmp_path.glob("__pycache__/*.kernel"))) == 2
+    place = writable and str(tmp_path / writable)
+    other = ANOTHER_USER.format(writable=place, homeless=homeless, folder=str(tmp_path / "here"))
+    assert answer(other) == [[14, 21], 0, []]
+    assert list((tmp_path / "here").iterdir()) == []
+
+
 SHIPPING = """
 import json, sys
 from pathlib import Path
@@ -401,6 +450,8 @@ def test_a_shipped_kernel_is_used_until_it_is_damaged_or_its_source_changes(run,
         assert answer() == [28, 1]  # whoever chooses a processor gets code for it
     [shipped] = folder.iterdir()
     assert answer() == [28, 0]
+    nowhere = ANOTHER_USER.partition("from module")[0].format(writable="", homeless=False)
+    assert run(f"{nowhere}\n{SHIPPING.format(folder=str(folder), ship=False)}") == [28, 0]
     content = shipped.read_bytes()
     shipped.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     assert answer() == [28, 1]
