@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import os
+import platform
 import shlex
 import subprocess
 import sys
@@ -11,7 +14,7 @@ import tempfile
 import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tablut.cli.command import command
 from tablut.cli.options import check_folder, file_option
@@ -20,7 +23,7 @@ from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import Result
 from tablut.work.clocks import compiled_kernels, prepared_kernels, quiet, why_forgotten
-from tablut.work.files import excerpt, writing
+from tablut.work.files import excerpt, write_text, writing
 from tablut.work.progress import plural
 from tablut.work.run import ending_orderly
 
@@ -91,7 +94,10 @@ def _compile_for_wheels(folder: Path) -> int:
 
 
 def ship() -> None:
-    """Run all cases, and copy the kernels that they need to the folder named on the command line."""
+    """Run all cases, and copy the kernels that they need to the folder named on the command line.
+
+    The file ``kernels.json`` describes them for the hook that builds a wheel, `hatch_build.py`.
+    """
     from tablut.engine.jit import KERNELS
 
     try:
@@ -99,9 +105,15 @@ def ship() -> None:
             run_cases()
     except KeyboardInterrupt:
         sys.exit(1)  # without a message, because the process that has started this one reports the interrupt
+    folder, sources = Path(sys.argv[1]), dict[str, bytes]()
     for kernel in KERNELS:
         for arguments in kernel.overloads:
-            kernel._cache.ship(arguments, kernel.targetctx.codegen(), Path(sys.argv[1]))
+            sources |= kernel._cache.ship(arguments, kernel.targetctx.codegen(), folder)
+    kernels = {path.name: path.read_bytes() for path in folder.glob("*.kernel")}
+    record: dict[str, Any] = {"python": sys.version_info[:2], "platform": [sys.platform, platform.machine()]}
+    for what, contents in (("sources", sources), ("kernels", kernels)):
+        record[what] = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(contents.items())}
+    write_text(folder / "kernels.json", json.dumps(record))
 
 
 def run_cases() -> None:

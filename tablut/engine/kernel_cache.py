@@ -301,13 +301,17 @@ class KernelCache(FunctionCache):
         text = (self.path(sig, codegen).name, machine, code, self._sources())
         return hashlib.sha256(repr(text).encode()).digest()
 
-    def ship(self, sig: Any, codegen: Any, folder: Path) -> None:
-        """Copy a compiled version, which must be in the cache, to a folder of kernels for a wheel."""
+    def ship(self, sig: Any, codegen: Any, folder: Path) -> dict[str, bytes]:
+        """Copy a compiled version, which must be in the cache, to a folder of kernels for a wheel.
+
+        Return the sources that it depends on, as `imported_sources` does.
+        """
         payload = self.payload(sig, codegen)
         if payload is None:
             raise TablutError("it is not in the cache", subject=self.path(sig, codegen).name)
         name, key = self._shipped(sig, codegen)
         write_bytes(folder / name, seal(key, payload))
+        return imported_sources(*self._source) | imported_sources(_COMPILER, _path_of(_COMPILER))
 
     def _shipped(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
         """Return the file name and key of a shipped version.

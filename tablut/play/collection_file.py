@@ -182,7 +182,8 @@ def open_file(path: Path, shown: str) -> Iterator[CollectionFile]:
     """
     header, named = _header(path), f"file {str(path)!r}"
     if not header:
-        raise InputError("is not a collection of games", subject=named, remedy="make one from records")
+        remedy = "make one with `tablut games RECORD --into COLLECTION`"
+        raise InputError("is not a collection of games", subject=named, remedy=remedy)
     if not is_collection(path):
         raise InputError("is an SQLite file, but not a collection of games", subject=named)
     check_version(shown, int.from_bytes(header[60:64], "big"), _VERSION)
