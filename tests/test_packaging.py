@@ -4,7 +4,11 @@ import hashlib
 import importlib.util
 import json
 import platform
+import re
+import shutil
+import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +16,8 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
+from tablut import __version__
+from tablut.cli.shell import run
 from tablut.engine.kernel_cache import seal
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -168,3 +174,105 @@ def test_kernels_that_do_not_fit_are_not_packed(
 
 def test_the_hook_reads_what_the_cache_writes(hook: ModuleType) -> None:
     assert hook._is_sealed(seal(bytes(32), b"payload"))
+
+
+# -- a release -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    """Make the files that the check of a release reads, all of version 1.2.3."""
+    for name, text in {
+        "tablut/__init__.py": '__version__ = "1.2.3"\n',
+        "CITATION.cff": "version: 1.2.3\n",
+        "CHANGELOG.md": "# Changelog\n\n## 1.2.3\n\n## 1.2.2\n",
+        "pyproject.toml": '[project.urls]\nSource = "here"\n',
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "check_release.py", tmp_path / ".ci")
+    return tmp_path
+
+
+def checked(release: Path, *arguments: str) -> tuple[int, str]:
+    command = [sys.executable, str(release / ".ci" / "check_release.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+def test_a_release_whose_parts_agree_passes(release: Path) -> None:
+    packages = ("dist/tablut-1.2.3.tar.gz", "dist/tablut-1.2.3-py3-none-any.whl")
+    assert checked(release, "v1.2.3") == checked(release, "v1.2.3", *packages) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments", "fault"),
+    [
+        (None, "", ["v1.2.4"], "the tag is v1.2.4"),
+        (None, "", ["1.2.3"], "the tag is 1.2.3"),
+        (None, "", ["v1.2.3", "tablut-1.2.2.tar.gz"], "tablut-1.2.2.tar.gz is not a package of 1.2.3"),
+        (None, "", ["v1.2.3", "tablut-1.2.30-py3-none-any.whl"], "is not a package of 1.2.3"),
+        ("CITATION.cff", "version: 1.2.2\n", ["v1.2.3"], "CITATION.cff"),
+        ("CHANGELOG.md", "## 1.2.3 (unreleased)\n", ["v1.2.3"], "CHANGELOG.md"),
+        ("CHANGELOG.md", "## 1.2.2\n", ["v1.2.3"], "CHANGELOG.md"),
+        ("pyproject.toml", "# [project.urls]\n# Source = ...\n", ["v1.2.3"], "pyproject.toml"),
+    ],
+)
+def test_a_release_that_contradicts_itself_is_refused(
+    name: str | None, text: str, arguments: list[str], fault: str, release: Path
+) -> None:
+    if name is not None:
+        (release / name).write_text(text)
+    code, complaint = checked(release, *arguments)
+    assert code == 1
+    assert fault in complaint
+    assert complaint.count("\n") == 1
+
+
+def test_the_check_of_a_release_reads_the_project() -> None:
+    """Of the tag of today's version, at most what is still to be done before a release is left to say."""
+    code, complaint = checked(ROOT, f"v{__version__}")
+    assert (code, complaint) == (0, "") or all(
+        line.startswith(("CHANGELOG.md has no section", "pyproject.toml names no address"))
+        for line in complaint.splitlines()
+    )
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_runs_only_actions_that_nobody_can_exchange_and_keeps_no_credentials(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    used = [number for number, line in enumerate(lines) if "uses:" in line]
+    assert used
+    for number in used:
+        assert re.fullmatch(r"\s*(- )?uses: [\w/-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", lines[number]), lines[number]
+        if "actions/checkout@" in lines[number]:
+            assert [line.strip() for line in lines[number + 1 : number + 3]] == ["with:", "persist-credentials: false"]
+
+
+def test_nothing_is_published_that_was_not_checked_and_tried() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    jobs = dict(re.findall(r"^  (\w+):\n((?:    .*\n|\n)+)", text, re.MULTILINE))
+    builders = [name for name, body in jobs.items() if "upload-artifact" in body]
+    assert f"needs: [{', '.join(builders)}]" in jobs["publish"]
+    assert sum("gh-action-pypi-publish" in body for body in jobs.values()) == 1
+    for name in builders:
+        steps = jobs[name]
+        order = [steps.index(word) for word in ("-m build", "dist/*\n", "tablut.selftest", "upload-artifact")]
+        assert order == sorted(order), name
+        assert steps.count('check_release.py "$GITHUB_REF_NAME" dist/*') == 1
+    assert jobs[builders[0]].index("check_release.py") < jobs[builders[0]].index("-m build")
+
+
+def test_the_help_names_the_folder_of_licence_security_policy_and_citation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    folder = Path(capsys.readouterr().out.splitlines()[-1].partition(": ")[2])
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+    for source, place in wheel["wheel"]["force-include"].items():
+        assert (ROOT / source).is_file()
+        assert (folder / source).is_file()
+        assert place == f"tablut/about/{source}"
+    assert {"LICENSE", "SECURITY.md", "CITATION.cff"} <= wheel["wheel"]["force-include"].keys()

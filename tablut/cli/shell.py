@@ -155,6 +155,9 @@ class _Program(Group):
         for group, specs in groupby(self.specs.values(), key=lambda spec: spec.group):
             with formatter.section(GROUPS.get(group, group)):
                 formatter.write_dl([(spec.name, spec.help) for spec in specs] + [("help", _HELP)] * (group == "check"))
+        about = Path(__file__).parents[1] / "about"  # as installed from a wheel
+        place = about if about.is_dir() else about.parents[1]
+        formatter.write(f"\nLicence, security policy and citation: {place}\n")
 
 
 def _give_examples(command: click.Command, path: str, examples: Sequence[str]) -> None:

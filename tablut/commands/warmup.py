@@ -94,10 +94,7 @@ def _compile_for_wheels(folder: Path) -> int:
 
 
 def ship() -> None:
-    """Run all cases, and copy the kernels that they need to the folder named on the command line.
-
-    The file ``kernels.json`` describes them for the hook that builds a wheel, `hatch_build.py`.
-    """
+    """Run all cases, and copy their kernels, with a record for `hatch_build.py`, to the folder on the command line."""
     from tablut.engine.jit import KERNELS
 
     try:

@@ -302,10 +302,7 @@ class KernelCache(FunctionCache):
         return hashlib.sha256(repr(text).encode()).digest()
 
     def ship(self, sig: Any, codegen: Any, folder: Path) -> dict[str, bytes]:
-        """Copy a compiled version, which must be in the cache, to a folder of kernels for a wheel.
-
-        Return the sources that it depends on, as `imported_sources` does.
-        """
+        """Copy a version, which must be in the cache, to a folder of kernels for a wheel, and return its sources."""
         payload = self.payload(sig, codegen)
         if payload is None:
             raise TablutError("it is not in the cache", subject=self.path(sig, codegen).name)
