@@ -255,7 +255,6 @@ def test_json_before_the_command_gives_one_object(capsys: pytest.CaptureFixture[
         ("--json nosuch", 2, "error"),
         ("--json", 2, "error"),
         ("puzzle --json", 2, "error"),
-        ("--json --version", 0, "version"),
     ):
         assert run(line.split()) == code, line
         assert key in json.loads(capsys.readouterr().out), line

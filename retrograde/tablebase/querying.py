@@ -143,8 +143,7 @@ class _Reader:
                         self._collect(number, tier, side, (start, stop), (wanted, due), places)
                         advanced(stop - start)
         if any(due.values()):
-            problem = "its records count positions that do not exist"
-            remedy = f"check it with `tablut tablebase verify {str(self._store.root)!r}`"
+            problem, remedy = "it counts positions that do not exist", "check it with `tablut tablebase verify STORE`"
             raise TablebaseError(problem, subject=str(self._store), remedy=remedy)
         return sum(counts.values()), sorted(places, key=lambda place: place.key)
 

@@ -298,8 +298,7 @@ class Group(_Refusing, click.Group):
         """Parse the group's options, or print its help if the user typed nothing after its name."""
         if {"--", "--json"}.issuperset(args) and not ctx.resilient_parsing:
             if "--json" in args:
-                remedy = f"see `{ctx.command_path} --help`"
-                raise InputError("needs a command, whose result it prints", subject="--json", remedy=remedy)
+                raise InputError("needs a command", subject="--json", remedy=f"see `{ctx.command_path} --help`")
             click.echo(ctx.get_help())
             ctx.exit()
         return super().parse_args(ctx, args)

@@ -21,12 +21,10 @@ from click.shell_completion import CompletionItem, ShellComplete, get_completion
 
 from tablut.cli.command import Command, Group, write_examples
 from tablut.cli.streams import (
-    AS_JSON,
     EXIT_DEFECT,
     EXIT_INTERRUPTED,
     complain,
     fail,
-    json_text,
     leave,
     prepare_streams,
     watch_interrupts,
@@ -206,8 +204,7 @@ def program(version: bool, install_completion: str | None, show_completion: str 
     if version:
         from tablut import __version__
 
-        as_json = click.get_current_context().meta[AS_JSON.name]
-        click.echo(json_text({"version": __version__}) if as_json else f"tablut {__version__}\n", nl=False)
+        click.echo(f"tablut {__version__}")
     elif install_completion is not None:
         click.echo(_install_completion(install_completion))
     elif show_completion is not None:
