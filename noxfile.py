@@ -3,6 +3,8 @@
 `nox --list` lists the sessions, and `nox -s wheel` runs one. A session is skipped if its interpreter is missing.
 """
 
+import re
+import tomllib
 from pathlib import Path
 
 import nox
@@ -12,6 +14,10 @@ nox.options.sessions = ["lint", "tests-3.11", "wheel"]
 
 _PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 _TESTS = ("python", "-m", "pytest", "-n", "2", "--dist", "worksteal")
+_PROJECT = tomllib.loads(Path(__file__).with_name("pyproject.toml").read_text(encoding="utf-8"))["project"]
+_EXTRAS: dict[str, list[str]] = _PROJECT["optional-dependencies"]
+_TYPED = re.compile("mypy|types-")
+"""Pattern of the requirements that check types."""
 
 
 @nox.session(python=_PYTHONS)
@@ -23,17 +29,23 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python="3.11", venv_backend="uv")
 def lowest(session: nox.Session) -> None:
-    """Run the tests with the lowest versions that pyproject.toml admits, except that of numba.
+    """Run the tests, the linter and the documentation with the lowest versions that pyproject.toml admits.
 
-    The session `numbas` tests old versions of numba. Under the lowest one, nothing that is compiled is kept, so each of
-    the many processes that the tests start would compile everything.
+    All extras are installed. Later versions of libraries describe their types more exactly, so the lowest type checker
+    is run beside the newest libraries.
     """
-    session.install("--resolution", "lowest-direct", "-e", ".[test]", "numba>=0.68")
+    session.install("--resolution", "lowest-direct", "-e", f".[{','.join(_EXTRAS)}]")
     session.run(*_TESTS, *session.posargs)
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("python", "-m", "sphinx", "-q", "docs", session.create_tmp())
+    tools = [requirement.replace(">=", "==") for requirement in _EXTRAS["test"] if _TYPED.match(requirement)]
+    session.install("--upgrade", "-e", ".[test]", *tools)
+    session.run("mypy")
 
 
 @nox.session(python="3.11")
-@nox.parametrize("numba", ["0.61.2", "0.62.1", "0.63.1", "0.64.0", "0.65.1", "0.66.0", "0.67.0", "0.68.0"])
+@nox.parametrize("numba", ["0.63.0", "0.64.0", "0.65.1", "0.66.0", "0.67.0", "0.68.0"])
 def numbas(session: nox.Session, numba: str) -> None:
     """Compare compiled code with plain Python under another version of numba."""
     session.install("-e", ".[test]", f"numba=={numba}")
@@ -54,6 +66,13 @@ def benchmarks(session: nox.Session) -> None:
     """Measure the speed, store the result in .benchmarks, and compare it with the stored results."""
     session.install("-e", ".[test]")
     session.run("python", "-m", "pytest", "benchmarks", "--benchmark-autosave", "--benchmark-compare", *session.posargs)
+
+
+@nox.session(python="3.11")
+def mutation(session: nox.Session) -> None:
+    """Change the sources at random, and list the changes that the tests do not notice; takes hours."""
+    session.install("-e", ".[test]")
+    session.run("python", "-m", "benchmarks.mutation", *session.posargs)
 
 
 @nox.session

@@ -18,6 +18,7 @@ import pytest
 
 from tablut import __version__
 from tablut.cli.shell import run
+from tablut.engine.jit import TESTED
 from tablut.engine.kernel_cache import seal
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -276,3 +277,25 @@ def test_the_help_names_the_folder_of_licence_security_policy_and_citation(capsy
         assert (folder / source).is_file()
         assert place == f"tablut/about/{source}"
     assert {"LICENSE", "SECURITY.md", "CITATION.cff"} <= wheel["wheel"]["force-include"].keys()
+
+
+# -- versions of the dependencies ----------------------------------------------------------
+
+
+def test_each_tested_version_of_numba_and_the_lowest_one_have_a_session() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (lowest,) = re.findall("^numba>=(.+)$", "\n".join(project["dependencies"]), re.MULTILINE)
+    (listed,) = re.findall(r'@nox\.parametrize\("numba", (\[.*\])\)', (ROOT / "noxfile.py").read_text(encoding="utf-8"))
+    versions = json.loads(listed)
+    assert [f"{version.rpartition('.')[0]}." for version in versions] == list(TESTED)
+    assert versions[0] == f"{lowest}.0"
+
+
+def test_every_requirement_has_a_lowest_version_and_no_other_condition() -> None:
+    """So the session `lowest` installs exactly these versions."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *(one for extra in extras.values() for one in extra)]
+    assert all(re.fullmatch(r"[\w-]+>=[\d.]+", requirement) for requirement in wanted)
+    # One requirement of two extras has the same bound in both.
+    assert len({requirement.partition(">")[0] for requirement in wanted}) == len(set(wanted))

@@ -40,7 +40,7 @@ DOCS = ROOT / "docs"
 PACKAGES = "symmetry|tablut|counting|retrograde|reports"
 TOPS = ("benchmarks", "docs", "tests", *PACKAGES.split("|"))
 # Files that pages mention although the repository does not contain them.
-FOREIGN = {"census.json", "ply-006.json", "count-007.json", "zarr.json", "my-rules.toml"}
+FOREIGN = {"census.json", "kernels.json", "ply-006.json", "count-007.json", "zarr.json", "my-rules.toml"}
 
 
 @cache
@@ -70,7 +70,8 @@ def commands(page: Path) -> Iterator[str]:
 
 @cache
 def _files() -> frozenset[str]:
-    return frozenset(path.relative_to(ROOT).as_posix() for top in TOPS for path in (ROOT / top).rglob("*"))
+    below = (path for top in (*TOPS, ".ci") for path in (ROOT / top).rglob("*"))
+    return frozenset(path.relative_to(ROOT).as_posix() for path in (*below, *ROOT.glob("*.*")))
 
 
 def names(page: Path) -> Iterator[str]:

@@ -15,8 +15,8 @@ try:
 except ValueError as error:
     remedy = "correct or unset NUMBA_NUM_THREADS"
     raise InputError(f"rejects its settings ({error})", subject="numba", remedy=remedy) from error
-if tuple(map(int, numba.__version__.split(".")[:2])) < (0, 61):
-    raise InputError("is too old", subject=f"numba {numba.__version__}", remedy="install numba 0.61 or later")
+if tuple(map(int, numba.__version__.split(".")[:2])) < (0, 63):
+    raise InputError("is too old", subject=f"numba {numba.__version__}", remedy="install numba 0.63 or later")
 if sys.maxsize < 1 << 62:
     raise InputError("has 32 bits", subject="this Python", remedy="the engine needs a 64-bit Python")
 if any(feature[:1] not in "+-" for feature in (vars(numba.config)["CPU_FEATURES"] or "").split(",")):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-TESTED: Final = tuple(f"0.{minor}." for minor in range(62, 69))
+TESTED: Final = tuple(f"0.{minor}." for minor in range(63, 69))
 """Prefixes of the numba versions whose private APIs may be used."""
 PRIVATE: Final = numba.__version__.startswith(TESTED) and not os.environ.get("TABLUT_PUBLIC_NUMBA")
 """Whether this process uses private numba APIs."""

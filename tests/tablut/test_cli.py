@@ -435,7 +435,7 @@ def test_a_setting_of_numba_that_cannot_be_is_refused_in_one_line(setting: str) 
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ("sys.modules['numba'] = SimpleNamespace(__version__='0.60.1')", "numba 0.60.1"),
+        ("sys.modules['numba'] = SimpleNamespace(__version__='0.62.1')", "numba 0.62.1"),
         ("sys.maxsize = 2**31 - 1", "32"),
     ],
 )
