@@ -1,11 +1,12 @@
 """What all tests share."""
 
 import gc
+import os
 import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 import retrograde
 from tablut.work import clocks
@@ -16,6 +17,9 @@ collect_ignore = ["typing/user_code.py"]
 
 # A test asks whether something is right, not whether the machine is quick today; and it asks the same in each run.
 _STEADY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+if os.environ.get("TABLUT_MUTANT"):
+    # Whether a mutant is killed does not depend on how small the failing example is (`benchmarks.mutation`).
+    _STEADY["phases"] = (Phase.explicit, Phase.generate)
 settings.register_profile("fixed", max_examples=40, derandomize=True, database=None, **_STEADY)
 settings.register_profile("fuzz", max_examples=100 * MORE, print_blob=True, **_STEADY)
 
