@@ -33,12 +33,13 @@ def f(é: int, b: tuple[int, ...] = (5,)) -> bool:
 
 
 def g(c, d):
-    raise ValueError(c - d, True)
+    max(c, d)
+    raise ValueError(zip(c - d, True, strict=False))
 '''
 CHANGES = {
     ("<", "<="), ("not in", "in"), ("is not", "is"), ("and", "or"), ("-", "+"), ("+=", "-="), ("5", "4"), ("5", "6"),
     ("True", "False"), ("g(é, b)", "pass"), ("é, b", "b, é"), ("c - d, True", "True, c - d"), ("b += (é,)", "pass"),
-    ("raise ValueError(c - d, True)", "pass"), ("continue", "pass"),
+    ("max(c, d)", "pass"), ("raise ValueError(zip(c - d, True, strict=False))", "pass"), ("continue", "pass"),
     ("return é is not None and text not in b", "return True"),
     ("return é is not None and text not in b", "return False"),
 }  # fmt: skip
