@@ -114,41 +114,84 @@ Qed.
 (* ---- Spaces that one of the paper's sums counts ------------------------------------------------------------------ *)
 
 Section Sums.
-Variables (n : nat) (S : space) (cyc : seq (seq nat)) (c m taken low high most : nat).
+Variables (n : nat) (S : space) (cyc : seq (seq nat)) (shapes : seq (nat * (nat * nat))) (taken low high most : nat).
 Notation kinds k := (map kind_of (other_blocks S cyc k)).
 
-(* For every king cell: c camp cells and m open cells, one way to fill the cells near the king, with `taken` black
-   soldiers, and otherwise from `low` to `high` black and at most `most` white soldiers. *)
+(* For every king cell: single cells around it, one way to fill the cells near the king, with `taken` black soldiers, and
+   otherwise from `low` to `high` black and at most `most` white soldiers. *)
 Definition summed_at k : bool :=
-  [&& all (mem single_kinds) (kinds k), count_mem camp_kind (kinds k) == c, count_mem open_kind (kinds k) == m,
+  [&& all (mem single_kinds) (kinds k),
       [seq (weight Black l, weight White l)
         | l <- leaves (watched_blocks S cyc k) & condition S (overlay l (only_king k)) k] == [:: (taken, 0)]
     & all (fun a => all (fun d => material S k (taken + a) d == (low <= a <= high)) (iota 0 (width S)))
         (iota 0 (height S))].
+(* Of the king cells, t.1 have t.2.1 camp cells and t.2.2 open cells around them, for each t in `shapes`. *)
+Definition shape_at k : nat * nat := (count_mem camp_kind (kinds k), count_mem open_kind (kinds k)).
 Definition summed : bool :=
-  [&& all summed_at (kings S), [seq a <- iota 0 (height S) | low <= a <= high] == index_iota low high.+1
-    & width S == most.+1].
+  [&& all summed_at (kings S), perm_eq (map shape_at (kings S)) (flatten [seq nseq t.1 t.2 | t <- shapes]),
+      [seq a <- iota 0 (height S) | low <= a <= high] == index_iota low high.+1 & width S == most.+1].
 
 Theorem card_summed :
     good_space n S -> good_cycles n id cyc -> bounded S -> local S -> summed ->
-  #|[set p : {ffun 'I_n -> content} | in_space n S (reading p)]| = size (kings S) * paper_sum c m low high most.
+  #|[set p : {ffun 'I_n -> content} | in_space n S (reading p)]|
+  = \sum_(t <- shapes) t.1 * paper_sum t.2.1 t.2.2 low high most.
 Proof.
-move=> good_S good_cyc bounded_S local_S /and3P[/allP shapes /eqP range /eqP columns].
+move=> good_S good_cyc bounded_S local_S /and4P[/allP ok shapes_ok /eqP range /eqP columns].
 have inside : {in iota 0 n, forall c' : nat, id c' < n} by move=> c'; rewrite mem_iota.
 transitivity #|[set p : {ffun 'I_n -> content} | in_space n S (reading p) && fixed n id (reading p)]|.
   apply: eq_card => p; rewrite !inE -[LHS]andbT; congr andb; apply/esym/allP => c' _; exact: eqxx.
-rewrite (card_space good_S good_cyc inside bounded_S local_S) -sum1_size big_distrl /=.
-under eq_bigl do rewrite eqxx; apply: eq_big_seq => k /shapes /and5P[single /eqP camp /eqP opn /eqP leaf /allP mat].
-rewrite mul1n paper_sumE /number_at -big_filter.
+rewrite (card_space good_S good_cyc inside bounded_S local_S).
+under eq_bigl do rewrite eqxx.
+transitivity (\sum_(x <- map shape_at (kings S)) paper_sum x.1 x.2 low high most); last first.
+  rewrite (perm_big _ shapes_ok) big_flatten big_map; apply: eq_bigr => t _.
+  by elim: t.1 => [|m IH] /=; rewrite ?big_nil ?big_cons ?mul0n // IH mulSn.
+rewrite big_map; apply: eq_big_seq => k /ok /and3P[single /eqP leaf /allP mat].
+rewrite paper_sumE /number_at -big_filter.
 rewrite -(big_map (fun l => (weight Black l, weight White l)) predT (fun t => \sum_(a <- iota 0 (height S))
   \sum_(d <- iota 0 (width S) | material S k (t.1 + a) (t.2 + d)) ways (kinds k) a d)) leaf big_seq1 /=.
-transitivity (\sum_(a <- iota 0 (height S) | low <= a <= high) \sum_(0 <= d < most.+1) arrangements c m a d); last first.
-  by rewrite -big_filter range.
+transitivity (\sum_(a <- iota 0 (height S) | low <= a <= high)
+    \sum_(0 <= d < most.+1) arrangements (shape_at k).1 (shape_at k).2 a d); last by rewrite -big_filter range.
 rewrite [RHS]big_mkcond /=; apply: eq_big_seq => a a_in; have /allP mat_a := mat a a_in.
 rewrite columns /index_iota subn0 in mat_a *; rewrite big_mkcond /=.
 case: ifP => inside_range; last first.
   by rewrite big_seq big1 // => d d_in; rewrite add0n (eqP (mat_a d d_in)) inside_range.
-by apply: eq_big_seq => d d_in; rewrite add0n (eqP (mat_a d d_in)) inside_range ways_arrangements // camp opn.
+by apply: eq_big_seq => d d_in; rewrite add0n (eqP (mat_a d d_in)) inside_range ways_arrangements.
 Qed.
 
 End Sums.
+
+(* The value of one of the paper's sums, on binary numbers. *)
+Definition paper_sum_N (c m low high most : nat) : N :=
+  let t := ways_grid high.+1 most.+1 (nseq m open_kind ++ nseq c camp_kind) in
+  sum_N (index_iota low high.+1) predT (fun b => sum_N (iota 0 most.+1) predT (entry t b)).
+
+Lemma paper_sum_NP c m low high most : N.of_nat (paper_sum c m low high most) = paper_sum_N c m low high most.
+Proof.
+rewrite paper_sumE /paper_sum_N; apply/esym/sum_NP => b; rewrite mem_index_iota => /andP[_ b_lt] _.
+rewrite /index_iota subn0; apply: sum_NP => w; rewrite mem_iota => /= w_lt _.
+have [_ ->] // := ways_gridP high.+1 most.+1 (nseq m open_kind ++ nseq c camp_kind).
+rewrite ways_arrangements ?all_cat ?all_nseq ?orbT // !count_cat !count_nseq /=.
+by rewrite !mul0n !mul1n addn0 add0n.
+Qed.
+
+(* ---- Any contents in each cell: a product ------------------------------------------------------------------------ *)
+
+Theorem card_product n (L : nat -> seq content) : {in iota 0 n, forall c, uniq (L c)} ->
+  N.of_nat #|[set p : {ffun 'I_n -> content} | all (fun c => reading p c \in L c) (iota 0 n)]|
+  = foldr (fun c rest => N.mul (N.of_nat (size (L c))) rest) 1%num (iota 0 n).
+Proof.
+move=> L_uniq; pose bs : seq block := [seq ([:: c], L c) | c <- iota 0 n].
+pose base : {ffun 'I_n -> content} := [ffun => Empty].
+have cells_bs : block_cells bs = iota 0 n by rewrite /block_cells /bs -map_comp flatten_seq1.
+have good : good_blocks n bs.
+  rewrite /good_blocks cells_bs iota_uniq /= !all_map; apply/and3P; split; try exact/allP.
+  by apply/allP => c; rewrite mem_iota.
+transitivity (N.of_nat (size (fillings [:: base] bs))).
+  congr N.of_nat; rewrite -(card_uniqP (uniq_fillings base good)) cardsE; apply: eq_card => p; rewrite unfold_in.
+  rewrite mem_fillings // cells_bs [X in _ && X](_ : _ = true) ?andbT; last by apply/allP => c ->.
+  rewrite /fits all_map; apply: eq_all => c /=.
+  apply/idP/hasP => [in_L|[x x_in]]; last by rewrite andbT => /eqP ->.
+  by exists (reading p c); rewrite ?eqxx.
+rewrite /bs; elim: (iota 0 n) => //= c cs IH.
+rewrite size_allpairs -multE Nnat.Nat2N.inj_mul; congr N.mul; exact: IH.
+Qed.

@@ -345,3 +345,14 @@ by rewrite all_cat kings_lt.
 Qed.
 
 End Proofs.
+
+Lemma sum_of_four w x y z a b c d e :
+  w = a -> x = b -> y = c -> z = d -> N.eqb (a +N b +N c +N d) e -> w +N x +N y +N z = e.
+Proof. by move=> -> -> -> -> /N.eqb_spec. Qed.
+
+Lemma sum_of_five v w x y z f a b c d e :
+  v = f -> w = a -> x = b -> y = c -> z = d -> N.eqb (f +N a +N b +N c +N d) e -> v +N w +N x +N y +N z = e.
+Proof. by move=> -> -> -> -> -> /N.eqb_spec. Qed.
+
+(* Proves that a check succeeds, by evaluating it. *)
+Ltac by_computation := vm_cast_no_check (erefl true).

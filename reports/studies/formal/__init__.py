@@ -1,0 +1,1 @@
+"""A formal proof of the corrected bound, checked by the proof assistant Rocq (Coq)."""
