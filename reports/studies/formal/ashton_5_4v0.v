@@ -1,6 +1,7 @@
 (* Ashton's rules on 5x5, four attackers against the king
 
-   `python -m reports.studies.formal generate` wrote this file from the rule set ashton-5-4v0. The terrain and the start:
+   `python -m reports.studies.formal generate` wrote this file from the rule set ashton-5-4v0.
+   The terrain and the start:
 
      +*A*+    ..b..
      *...*    .....
@@ -42,42 +43,55 @@ Definition king_list : seq nat := Eval vm_compute in king_cells ashton_5_4v0.
 Theorem king_cells_reached c : king_reaches ashton_5_4v0 c <-> c \in king_cells ashton_5_4v0.
 Proof. by apply: (king_cellsP (kc := king_list)); vm_compute. Qed.
 
-(* ---- Numbers of placements ---------------------------------------------------------------------------------------- *)
+(* ---- Numbers of placements --------------------------------------------------------------------------------------- *)
 
-(* undecided placements: 100 166 *)
-Theorem corrected_no_end : number ashton_5_4v0 (undecided ashton_5_4v0) = 100166%N.
+(* undecided placements: 100,166 *)
+Theorem corrected_no_end :
+  number ashton_5_4v0 (undecided ashton_5_4v0) = 100166%N.
 Proof. apply: (prove_undecided (kc := king_list)); by_computation. Qed.
 
 (* final placements: all black soldiers captured: 9 *)
-Theorem corrected_all_captured : number ashton_5_4v0 (all_captured ashton_5_4v0) = 9%N.
+Theorem corrected_all_captured :
+  number ashton_5_4v0 (all_captured ashton_5_4v0) = 9%N.
 Proof. apply: (prove_all_captured (kc := king_list)); by_computation. Qed.
 
-(* final placements: the king has escaped, and black soldiers are left: 72 864 *)
-Theorem corrected_escaped : number ashton_5_4v0 (escaped ashton_5_4v0) = 72864%N.
+(* final placements: the king has escaped, and black soldiers are left: 72,864 *)
+Theorem corrected_escaped :
+  number ashton_5_4v0 (escaped ashton_5_4v0) = 72864%N.
 Proof. apply: (prove_escaped (kc := king_list)); by_computation. Qed.
 
 (* final placements: the king has escaped and captured the last black soldier: 8 *)
-Theorem corrected_escaped_last : number ashton_5_4v0 (escaped_last ashton_5_4v0) = 8%N.
+Theorem corrected_escaped_last :
+  number ashton_5_4v0 (escaped_last ashton_5_4v0) = 8%N.
 Proof. apply: (prove_escaped_last (kc := king_list)); by_computation. Qed.
 
-(* final placements: the king has been captured: 2 781 *)
-Theorem corrected_king_captured : number ashton_5_4v0 (king_captured ashton_5_4v0) = 2781%N.
+(* final placements: the king has been captured: 2,781 *)
+Theorem corrected_king_captured :
+  number ashton_5_4v0 (king_captured ashton_5_4v0) = 2781%N.
 Proof. apply: (prove_king_captured (kc := king_list)); by_computation. Qed.
 
-(* their union, each placement once: 173 047 *)
-Theorem corrected_distinct : number ashton_5_4v0 (counted ashton_5_4v0) = 173047%N.
+(* their union, each placement once: 173,047 *)
+Theorem corrected_distinct :
+  number ashton_5_4v0 (counted ashton_5_4v0) = 173047%N.
 Proof. apply: (prove_counted (kc := king_list)); by_computation. Qed.
 
-(* all final placements, by kind: 75 662 *)
+(* all final kinds: 75,662 *)
 Theorem corrected_end :
   (number ashton_5_4v0 (all_captured ashton_5_4v0)
    + number ashton_5_4v0 (escaped ashton_5_4v0)
    + number ashton_5_4v0 (escaped_last ashton_5_4v0)
    + number ashton_5_4v0 (king_captured ashton_5_4v0))%num
   = 75662%N.
-Proof. apply: (sum_of_four corrected_all_captured corrected_escaped corrected_escaped_last corrected_king_captured); by_computation. Qed.
+Proof.
+apply: (sum_of_four
+  corrected_all_captured
+  corrected_escaped
+  corrected_escaped_last
+  corrected_king_captured);
+by_computation.
+Qed.
 
-(* labelled: once for each way to end, and once undecided: 175 828 *)
+(* labelled placements: undecided ones, and all final kinds: 175,828 *)
 Theorem corrected_total :
   (number ashton_5_4v0 (undecided ashton_5_4v0)
    + number ashton_5_4v0 (all_captured ashton_5_4v0)
@@ -85,44 +99,65 @@ Theorem corrected_total :
    + number ashton_5_4v0 (escaped_last ashton_5_4v0)
    + number ashton_5_4v0 (king_captured ashton_5_4v0))%num
   = 175828%N.
-Proof. apply: (sum_of_five corrected_no_end corrected_all_captured corrected_escaped corrected_escaped_last corrected_king_captured); by_computation. Qed.
+Proof.
+apply: (sum_of_five
+  corrected_no_end
+  corrected_all_captured
+  corrected_escaped
+  corrected_escaped_last
+  corrected_king_captured);
+by_computation.
+Qed.
 
-(* ---- Numbers of classes of placements under the symmetries -------------------------------------------------------- *)
+(* ---- Numbers of classes under the symmetries --------------------------------------------------------------------- *)
 
-(* undecided placements: 12 739 *)
-Theorem classes_no_end : classes ashton_5_4v0 (undecided ashton_5_4v0) = 12739%N.
+(* undecided placements: 12,739 *)
+Theorem classes_no_end :
+  classes ashton_5_4v0 (undecided ashton_5_4v0) = 12739%N.
 Proof. apply: (prove_undecided_classes (kc := king_list)); by_computation. Qed.
 
 (* final placements: all black soldiers captured: 3 *)
-Theorem classes_all_captured : classes ashton_5_4v0 (all_captured ashton_5_4v0) = 3%N.
+Theorem classes_all_captured :
+  classes ashton_5_4v0 (all_captured ashton_5_4v0) = 3%N.
 Proof. apply: (prove_all_captured_classes (kc := king_list)); by_computation. Qed.
 
-(* final placements: the king has escaped, and black soldiers are left: 9 108 *)
-Theorem classes_escaped : classes ashton_5_4v0 (escaped ashton_5_4v0) = 9108%N.
+(* final placements: the king has escaped, and black soldiers are left: 9,108 *)
+Theorem classes_escaped :
+  classes ashton_5_4v0 (escaped ashton_5_4v0) = 9108%N.
 Proof. apply: (prove_escaped_classes (kc := king_list)); by_computation. Qed.
 
 (* final placements: the king has escaped and captured the last black soldier: 1 *)
-Theorem classes_escaped_last : classes ashton_5_4v0 (escaped_last ashton_5_4v0) = 1%N.
+Theorem classes_escaped_last :
+  classes ashton_5_4v0 (escaped_last ashton_5_4v0) = 1%N.
 Proof. apply: (prove_escaped_last_classes (kc := king_list)); by_computation. Qed.
 
 (* final placements: the king has been captured: 357 *)
-Theorem classes_king_captured : classes ashton_5_4v0 (king_captured ashton_5_4v0) = 357%N.
+Theorem classes_king_captured :
+  classes ashton_5_4v0 (king_captured ashton_5_4v0) = 357%N.
 Proof. apply: (prove_king_captured_classes (kc := king_list)); by_computation. Qed.
 
-(* their union, each placement once: 21 851 *)
-Theorem classes_distinct : classes ashton_5_4v0 (counted ashton_5_4v0) = 21851%N.
+(* their union, each placement once: 21,851 *)
+Theorem classes_distinct :
+  classes ashton_5_4v0 (counted ashton_5_4v0) = 21851%N.
 Proof. apply: (prove_counted_classes (kc := king_list)); by_computation. Qed.
 
-(* all final placements, by kind: 9 469 *)
+(* all final kinds: 9,469 *)
 Theorem classes_end :
   (classes ashton_5_4v0 (all_captured ashton_5_4v0)
    + classes ashton_5_4v0 (escaped ashton_5_4v0)
    + classes ashton_5_4v0 (escaped_last ashton_5_4v0)
    + classes ashton_5_4v0 (king_captured ashton_5_4v0))%num
   = 9469%N.
-Proof. apply: (sum_of_four classes_all_captured classes_escaped classes_escaped_last classes_king_captured); by_computation. Qed.
+Proof.
+apply: (sum_of_four
+  classes_all_captured
+  classes_escaped
+  classes_escaped_last
+  classes_king_captured);
+by_computation.
+Qed.
 
-(* labelled: once for each way to end, and once undecided: 22 208 *)
+(* labelled placements: undecided ones, and all final kinds: 22,208 *)
 Theorem classes_total :
   (classes ashton_5_4v0 (undecided ashton_5_4v0)
    + classes ashton_5_4v0 (all_captured ashton_5_4v0)
@@ -130,9 +165,17 @@ Theorem classes_total :
    + classes ashton_5_4v0 (escaped_last ashton_5_4v0)
    + classes ashton_5_4v0 (king_captured ashton_5_4v0))%num
   = 22208%N.
-Proof. apply: (sum_of_five classes_no_end classes_all_captured classes_escaped classes_escaped_last classes_king_captured); by_computation. Qed.
+Proof.
+apply: (sum_of_five
+  classes_no_end
+  classes_all_captured
+  classes_escaped
+  classes_escaped_last
+  classes_king_captured);
+by_computation.
+Qed.
 
-(* ---- The same numbers by a list of all placements --------------------------------------------------------------------------- *)
+(* ---- The same numbers by a list of all placements ---------------------------------------------------------------- *)
 
 Theorem listing :
   [/\ number ashton_5_4v0 (undecided ashton_5_4v0) = 100166%N,

@@ -100,7 +100,8 @@ have no_men x : x != Empty -> men n x (reading base) = 0.
   by rewrite base_empty eq_sym.
 have kinds : map kind_of bs = nseq n open_kind.
   by rewrite /bs -map_comp -[in RHS](size_iota 0 n); elim: (iota 0 n) => //= c cs ->.
-transitivity (count (fun p => (men n Black (reading p) == b) && (men n White (reading p) == w)) (fillings [:: base] bs)).
+transitivity (count (fun p => (men n Black (reading p) == b)
+  && (men n White (reading p) == w)) (fillings [:: base] bs)).
   rewrite -size_filter -(card_uniqP (filter_uniq _ (uniq_fillings base good))) cardsE.
   apply: eq_card => p; rewrite [RHS]mem_filter [RHS]andbC unfold_in; congr (_ && _).
   rewrite mem_fillings // cells_bs [X in _ && X](_ : _ = true) ?andbT; last by apply/allP => c ->.
@@ -117,8 +118,8 @@ Section Sums.
 Variables (n : nat) (S : space) (cyc : seq (seq nat)) (shapes : seq (nat * (nat * nat))) (taken low high most : nat).
 Notation kinds k := (map kind_of (other_blocks S cyc k)).
 
-(* For every king cell: single cells around it, one way to fill the cells near the king, with `taken` black soldiers, and
-   otherwise from `low` to `high` black and at most `most` white soldiers. *)
+(* For every king cell: only single cells around it, one way to fill the cells near the king, with `taken` black
+   soldiers, and otherwise from `low` to `high` black and at most `most` white soldiers. *)
 Definition summed_at k : bool :=
   [&& all (mem single_kinds) (kinds k),
       [seq (weight Black l, weight White l)

@@ -54,7 +54,8 @@ case: m => [|m] // lt.
 have: c %% m.+1 < m.+1 by rewrite ltn_pmod.
 have: c %/ m.+1 < m.+1 by rewrite ltn_divLR.
 have at_file x y : x < m.+1 -> (x + m.+1 * y) %% m.+1 = x by move=> lx; rewrite addnC mulnC modnMDl modn_small.
-have at_rank x y : x < m.+1 -> (x + m.+1 * y) %/ m.+1 = y by move=> lx; rewrite addnC mulnC divnMDl // divn_small // addn0.
+have at_rank x y : x < m.+1 -> (x + m.+1 * y) %/ m.+1 = y by move=> lx;
+  rewrite addnC mulnC divnMDl // divn_small // addn0.
 rewrite /moved /=; move: (c %/ m.+1) (c %% m.+1) => y x ly lx.
 have [fx fy] : m - x < m.+1 /\ m - y < m.+1 by rewrite !ltnS !leq_subr.
 case: g h => [[a b] e] [[a' b'] e'].
@@ -99,7 +100,8 @@ Qed.
 Canonical turning := TotalAction to1 toM.
 
 (* A property that the symmetries preserve. *)
-Definition preserved (Q : (nat -> content) -> bool) := forall (g : symmetry) (p : T), Q (reading p) -> Q (reading (turned g p)).
+Definition preserved (Q : (nat -> content) -> bool) := forall (g : symmetry) (p : T), Q (reading p) ->
+  Q (reading (turned g p)).
 
 Theorem classes_burnside (Q : (nat -> content) -> bool) (fixed_numbers : symmetry -> N) :
     preserved Q ->

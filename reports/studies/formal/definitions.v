@@ -1,7 +1,11 @@
-(* What the theorems count: placements of Tablut and its relatives, in the words of the rules.
+(* The sets of placements that the theorems count, for Tablut and its relatives, in the words of the rules.
 
    Every definition is a program that decides whether a placement has a property. No definition contains a formula for
-   a number of placements. The file `theory.v` derives the formulas, and nothing in that file needs to be trusted. *)
+   a number of placements. The other files derive the numbers, and nothing in them has to be trusted.
+
+   The sets are those of the corrected bound (`tablut bounds`). A game can also end because a player has no legal move,
+   because the king stands in an exit fort, or because white is encircled. The bound counts these placements as
+   undecided, and so do these definitions. *)
 
 From mathcomp Require Import all_ssreflect.
 From Coq Require Import NArith.
@@ -14,7 +18,7 @@ Unset Printing Implicit Defensive.
 
 Inductive content := Empty | Black | White | King.
 
-(* Contents can be compared, and there are four of them. (Needed to count functions from cells to contents.) *)
+(* Technical: contents can be compared and listed, so that functions from cells to contents can be counted. *)
 Definition same_content x y :=
   match x, y with Empty, Empty | Black, Black | White, White | King, King => true | _, _ => false end.
 Lemma same_contentP : Equality.axiom same_content.
@@ -32,29 +36,30 @@ Canonical content_finType := FinType content (FinMixin contents_complete).
 
 (* ---- A rule set -------------------------------------------------------------------------------------------------- *)
 
-(* Only what the sets of placements depend on. A cell has the number file + side * rank: a1 is 0, and b1 is 1. The
-   generator writes these values from a variant file; the fields in brackets are those of the variant file. *)
+(* A rule set consists of the facts on which the sets of placements depend. A cell has the number file + side * rank,
+   beginning with 0: a1 is 0, and b1 is 1. The generator copies these values from a variant file, whose fields are named
+   in brackets. *)
 
 Inductive sides := Two | Four.
 
 Record ruleset := RuleSet {
   side : nat;                   (* number of cells along a side of the board *)
-  castle : seq nat;             (* the castle (T): one cell, or none on a board without a castle *)
+  castle : seq nat;             (* castle (T): one cell, or none on a board without a castle *)
   camps : seq nat;              (* all cells of camps (A, B, C, D) *)
-  manned_camps : seq nat;       (* the cells of those camps where a black soldier stands at the start *)
+  manned_camps : seq nat;       (* cells of those camps in which a black soldier starts *)
   corners : seq nat;            (* corners that only the king may enter (X) *)
-  escapes : seq nat;            (* cells where the king has won (the stars and X) *)
-  king_start : nat;             (* the king's cell at the start *)
+  escapes : seq nat;            (* cells where the king wins (stars and X) *)
+  king_start : nat;             (* cell of the king at the start *)
   black_men : nat;              (* number of black soldiers at the start *)
   white_men : nat;              (* number of white soldiers at the start, without the king *)
-  king_passes_castle : bool;    (* the king may slide across the empty castle       [castle.pass is not nobody] *)
-  king_enters_castle : bool;    (* the king may end a move on the castle            [castle.stop is king] *)
-  camps_hostile : bool;         (* a camp cell counts as black against the king     [camps.hostile] *)
-  corners_hostile : bool;       (* such a corner counts as black against the king   [corners.hostile] *)
-  king_armed : bool;            (* the king captures                                [king.armed] *)
-  on_castle : sides;            (* sides that capture the king on the castle        [king.on_castle] *)
-  beside_as_on_castle : bool;   (* beside the castle it is captured as on it        [king.beside_castle] *)
-  elsewhere : sides             (* sides that capture the king elsewhere            [king.elsewhere] *)
+  king_passes_castle : bool;    (* the king may slide across the empty castle   [castle.pass is king or everyone] *)
+  king_enters_castle : bool;    (* the king may end a move on the castle        [castle.stop is king] *)
+  camps_hostile : bool;         (* camp cells are hostile to the king           [camps.hostile] *)
+  corners_hostile : bool;       (* corners (X) are hostile to the king          [corners.hostile] *)
+  king_armed : bool;            (* the king captures                            [king.armed] *)
+  on_castle : sides;            (* sides that capture a king on the castle      [king.on_castle] *)
+  beside_as_on_castle : bool;   (* a king beside the castle is captured like one on it  [king.beside_castle] *)
+  elsewhere : sides             (* sides that capture a king elsewhere          [king.elsewhere] *)
 }.
 
 Section Rules.
@@ -88,13 +93,13 @@ Definition ray := ray_of (side R).
 
 (* ---- Where the pieces may stand ---------------------------------------------------------------------------------- *)
 
-(* Nobody but the king stands on the castle or on a corner of its own. White soldiers never enter a camp. Black soldiers
-   are in a camp only if they started there. *)
+(* Soldiers never stand on the castle or on a corner of the king. White soldiers never enter a camp. Black soldiers do
+   not enter a camp either, but they may start in one. *)
 Definition open_cell c := [&& c \notin castle R, c \notin camps R & c \notin corners R].
 Definition may_stand x c :=
   match x with Black => open_cell c || (c \in manned_camps R) | White => open_cell c | Empty | King => true end.
 
-(* The cells on which a king that is alone on the board may end a move along a ray: it never enters a camp. *)
+(* The cells on a ray where a king that is alone on the board may end its move. The king never enters a camp. *)
 Fixpoint stops (way : seq nat) : seq nat :=
   if way is c :: rest then
     if c \in camps R then [::]
@@ -102,15 +107,16 @@ Fixpoint stops (way : seq nat) : seq nat :=
          ++ (if (c \in castle R) && ~~ king_passes_castle R then [::] else stops rest)
   else [::].
 
-(* Its moves that do not end the game. *)
+(* Targets of the king's moves that do not end the game, on a board without soldiers. *)
 Definition king_moves c := [seq c' <- flatten [seq stops (ray c d) | d <- directions] | c' \notin escapes R].
 
-(* The cells of a king whose game is undecided: those that it reaches from its start by such moves. *)
+(* Where the king may stand in an undecided game: the cells that it reaches from its start by such moves. *)
 Inductive king_reaches : nat -> Prop :=
   | at_the_start : king_reaches (king_start R)
   | by_a_move c c' : king_reaches c -> c' \in king_moves c -> king_reaches c'.
 
-(* The same cells as a list, by search. `theory.v` proves for each rule set that the list is right (`king_cellsP`). *)
+(* The same cells as a list, found by a search. For each rule set, a theorem states that the list contains exactly the
+   cells that the king reaches (`king_cells_reached`). *)
 Fixpoint search (many : nat) (found : seq nat) : seq nat :=
   if many is m.+1 then
     let new := undup [seq c' <- flatten [seq king_moves c | c <- found] | c' \notin found] in
@@ -133,13 +139,15 @@ Definition placed p :=
 (* The king stands on a cell with a given property. *)
 Definition king_on (Q : nat -> bool) p := has (fun c => (p c == King) && Q c) cells.
 
-(* ---- Undecided placements, and one set for each way to end a game ------------------------------------------------ *)
+(* ---- Undecided placements, and a set for each way to end a game -------------------------------------------------- *)
 
+(* Nothing is required of the king's surroundings: whether a king has been captured depends on the last move. *)
 Definition undecided p := [&& placed p, 0 < number_of Black p & king_on (mem king_cells) p].
 
 Definition all_captured p := [&& placed p, number_of Black p == 0 & king_on (mem king_cells) p].
 
-(* The king has just arrived by a path: the path is empty up to a cell where the king's move can have begun. *)
+(* The king has just arrived along a ray, seen from its new cell: the ray is empty up to a cell where the king may have
+   stood before. *)
 Fixpoint arrived_by p (way : seq nat) : bool :=
   if way is c :: rest then
     (p c == Empty) && ((c \in king_cells) ||
@@ -149,12 +157,12 @@ Definition just_escaped p c := (c \in escapes R) && has (fun d => arrived_by p (
 
 Definition escaped p := [&& placed p, 0 < number_of Black p & king_on (just_escaped p) p].
 
-(* The escaping move captured the last black soldier, which needs a king that captures. *)
+(* The king's last move also captured the last black soldier, so the king must be armed. *)
 Definition escaped_last p :=
   [&& king_armed R, placed p, number_of Black p == 0 & king_on (just_escaped p) p].
 
-(* Capture of a king on the cell k. A hostile cell replaces a black soldier; the castle does so only for a king beside it
-   that is captured as on the castle. *)
+(* Capture of a king on the cell k. Hostile cells replace black soldiers. The castle is hostile only to a king beside
+   it, and only if this king is captured like one on the castle. *)
 Definition beside k := beside_as_on_castle R && has (mem (castle R)) (neighbours k).
 Definition hostile k c :=
   [|| camps_hostile R && (c \in camps R), corners_hostile R && (c \in corners R) | beside k && (c \in castle R)].
@@ -165,19 +173,19 @@ Definition at_side k d (Q : nat -> bool) := if step k d is Some c then Q c else 
 
 Definition captured p k :=
   match needs k with
-  | Two =>   (* a black soldier on one side, and another or a hostile cell on the opposite side *)
+  | Two =>   (* a black soldier on one side, and a black soldier or a hostile cell on the opposite side *)
       has (fun d => at_side k d (fun c => p c == Black)
                     && at_side k (opposite d) (fun c => (p c == Black) || hostile k c)) directions
-  | Four =>  (* black soldiers on all four sides; beside the castle hostile cells replace them, but not all four *)
+  | Four =>  (* black soldiers on all four sides; beside the castle, hostile cells may replace some of them *)
       all (fun d => at_side k d (fun c => (p c == Black) || (beside k && hostile k c))) directions
       && has (fun d => at_side k d (fun c => p c == Black)) directions
   end.
 
-(* A captured king stays on its cell. So each of these placements is also in `undecided`. *)
+(* A captured king stays on its cell, so each of these placements is also an undecided one. *)
 Definition king_captured p :=
   [&& placed p, 0 < number_of Black p & king_on (fun k => (k \in king_cells) && captured p k) p].
 
-(* Every placement that the corrected bound counts, each once. *)
+(* The union of these sets: the placements that the corrected bound counts once each. *)
 Definition counted p := [|| undecided p, all_captured p, escaped p, escaped_last p | king_captured p].
 
 End Rules.
@@ -192,8 +200,8 @@ Definition reading m (p : {ffun 'I_m -> content}) (c : nat) : content := if insu
 (* The number of placements with a property. (`N` is the type of binary natural numbers.) *)
 Definition number R (Q : (nat -> content) -> bool) : N := N.of_nat #|[set p : placement R | Q (reading p)]|.
 
-(* The eight symmetries of the square: flip the files or not, flip the ranks or not, then exchange files and ranks or
-   not. *)
+(* The eight symmetries of the square: flip the files or not, flip the ranks or not, and then exchange files and ranks
+   or not. *)
 Definition symmetry := (bool * bool * bool)%type.
 Definition moved (m : nat) (g : symmetry) (c : nat) : nat :=
   let: (flip_files, flip_ranks, exchange) := g in

@@ -108,11 +108,13 @@ Proof. by move=> same; apply: captured_local => c _; apply: same. Qed.
 
 Lemma undecided_ext : extensional (undecided R).
 Proof.
-by move=> f h same; rewrite /undecided (placed_ext same) (number_of_ext _ same) (king_on_ext same (Q := mem (king_cells R))).
+by move=> f h same; rewrite /undecided (placed_ext same) (number_of_ext _ same)
+  (king_on_ext same (Q := mem (king_cells R))).
 Qed.
 Lemma all_captured_ext : extensional (all_captured R).
 Proof.
-by move=> f h same; rewrite /all_captured (placed_ext same) (number_of_ext _ same) (king_on_ext same (Q := mem (king_cells R))).
+by move=> f h same; rewrite /all_captured (placed_ext same) (number_of_ext _ same)
+  (king_on_ext same (Q := mem (king_cells R))).
 Qed.
 Lemma escaped_ext : extensional (escaped R).
 Proof.
@@ -127,18 +129,20 @@ Qed.
 Lemma king_captured_ext : extensional (king_captured R).
 Proof.
 move=> f h same; rewrite /king_captured (placed_ext same) (number_of_ext _ same).
-by rewrite (king_on_ext same (Q := fun k => (k \in king_cells R) && captured R h k)) // => k; rewrite (captured_ext _ same).
+by rewrite (king_on_ext same (Q := fun k => (k \in king_cells R) && captured R h k)) // => k;
+  rewrite (captured_ext _ same).
 Qed.
 Lemma counted_ext : extensional (counted R).
 Proof.
-move=> f h same; rewrite /counted (undecided_ext same) (all_captured_ext same) (escaped_ext same) (escaped_last_ext same).
+move=> f h same; rewrite /counted (undecided_ext same) (all_captured_ext same) (escaped_ext same)
+  (escaped_last_ext same).
 by rewrite (king_captured_ext same).
 Qed.
 
 Lemma counted_placed f : counted R f -> placed R f.
 Proof. by case/or4P => [/andP[]|/andP[]|/andP[]|/orP[/and3P[]|/andP[]]]. Qed.
 
-(* ---- All six definitions, evaluated on a placement ----------------------------------------------------------------- *)
+(* ---- All six definitions, evaluated on a placement --------------------------------------------------------------- *)
 
 (* The definitions share what they have in common, and the king's cell is looked up once. *)
 Definition kings_of (f : nat -> content) := [seq c <- cells R | f c == King].

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from math import comb
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counting.complexity import bounds
@@ -15,7 +16,6 @@ from reports.rendering import STUDIES
 from symmetry import dihedral
 from tablut.errors import InputError
 from tablut.position import diagram_cells
-from tablut.results import grouped
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def check_expressed(variant: Variant) -> None:
         )
     if len(variant.symmetries) < len(dihedral(variant.size)):
         raise InputError(
-            "the eight symmetries of the square do not all preserve the rules, and the classes are defined by all eight",
+            "some of the square's eight symmetries do not preserve the rules, but all eight define the classes",
             subject=subject + _asymmetric_field(variant),
             remedy="use a rule set that looks the same from all four sides and in a mirror",
         )
@@ -115,7 +115,8 @@ def statements(source: VariantLike) -> str:
     variant = as_variant(source)
     check_expressed(variant)
     name, report = module_name(variant), bounds(variant)
-    parts = [_head(variant, name), _rules(variant, name), _king(name), *_numbers(name, report.corrected, report.classes)]
+    parts = [_head(variant), _rules(variant, name), _king(name)]
+    parts += _numbers(name, report.corrected, report.classes)
     if _listed(variant) <= _MOST_LISTED:
         parts.append(_listing(name, report.corrected))
     return "\n".join(parts)
@@ -131,13 +132,14 @@ def _comment(text: str) -> str:
     return re.sub(r"[^ -!#-~]|\*\)|\(\*", "?", text)
 
 
-def _head(variant: Variant, name: str) -> str:
-    terrain, start = variant.terrain, variant.start
-    rows = "\n".join(f"     {_comment(above)}    {_comment(below)}" for above, below in zip(terrain, start, strict=True))
+def _head(variant: Variant) -> str:
+    pairs = zip(variant.terrain, variant.start, strict=True)
+    rows = "\n".join(f"     {_comment(terrain)}    {_comment(start)}" for terrain, start in pairs)
     return f"""\
 (* {_comment(variant.title)}
 
-   `python -m reports.studies.formal generate` wrote this file from the rule set {_comment(variant.name)}. The terrain and the start:
+   `python -m reports.studies.formal generate` wrote this file from the rule set {_comment(variant.name)}.
+   The terrain and the start:
 
 {rows} *)
 
@@ -152,8 +154,8 @@ Unset Printing Implicit Defensive.
 
 
 def _cells(cells: Iterable[int]) -> str:
-    listed = [str(cell) for cell in sorted(cells)]
-    return f"[:: {'; '.join(listed)}]" if listed else "[::]"
+    text = f"[:: {'; '.join(str(cell) for cell in sorted(cells))}]"
+    return "[::]" if text == "[:: ]" else "\n    ".join(wrap(text, 100))
 
 
 def _rules(variant: Variant, name: str) -> str:
@@ -177,8 +179,9 @@ def _rules(variant: Variant, name: str) -> str:
         "beside_as_on_castle": rules.king.beside_castle == "as_on_castle",
         "elsewhere": rules.king.elsewhere.capitalize(),
     }
-    lines = [f"  {field} := {str(value).lower() if isinstance(value, bool) else value}" for field, value in fields.items()]
-    return f"Definition {name} : ruleset := {{|\n" + ";\n".join(lines) + "\n|}.\n"
+    written = {field: str(value).lower() if isinstance(value, bool) else value for field, value in fields.items()}
+    lines = ";\n".join(f"  {field} := {value}" for field, value in written.items())
+    return f"Definition {name} : ruleset := {{|\n{lines}\n|}}.\n"
 
 
 def _king(name: str) -> str:
@@ -197,13 +200,13 @@ def _numbers(name: str, corrected: SpaceCounts, classes: SpaceCounts) -> list[st
         ("corrected", corrected, "number", "prove_{}"),
         ("classes", classes, "classes", "prove_{}_classes"),
     ):
-        heading = "Numbers of placements" if what == "number" else "Numbers of classes of placements under the symmetries"
-        parts.append(f"(* ---- {heading} {'-' * (109 - len(heading))} *)\n")
+        heading = "Numbers of placements" if what == "number" else "Numbers of classes under the symmetries"
+        parts.append(f"(* ---- {heading} {'-' * (108 - len(heading))} *)\n")
         for key, (property_, description) in _SETS.items():
             value = getattr(counts, key)
             parts.append(
-                f"(* {description}: {grouped(value)} *)\n"
-                f"Theorem {table}_{key} : {what} {name} ({property_} {name}) = {value}%N.\n"
+                f"(* {description}: {value:,} *)\n"
+                f"Theorem {table}_{key} :\n  {what} {name} ({property_} {name}) = {value}%N.\n"
                 f"Proof. apply: ({lemma.format(property_)} (kc := king_list)); by_computation. Qed.\n"
             )
         parts += [_sum(name, table, what, "end", counts.end), _sum(name, table, what, "total", counts.total)]
@@ -213,13 +216,13 @@ def _numbers(name: str, corrected: SpaceCounts, classes: SpaceCounts) -> list[st
 def _sum(name: str, table: str, what: str, key: str, value: int) -> str:
     """Return the theorem on the sum of the final kinds, or of these and the undecided placements."""
     keys = _FINAL if key == "end" else ("no_end", *_FINAL)
-    described = "all final placements, by kind" if key == "end" else "labelled: once for each way to end, and once undecided"
+    described = "all final kinds" if key == "end" else "labelled placements: undecided ones, and all final kinds"
     terms = "\n   + ".join(f"{what} {name} ({_SETS[part][0]} {name})" for part in keys)
-    parts = " ".join(f"{table}_{part}" for part in keys)
+    parts = "".join(f"\n  {table}_{part}" for part in keys)
     return (
-        f"(* {described}: {grouped(value)} *)\n"
+        f"(* {described}: {value:,} *)\n"
         f"Theorem {table}_{key} :\n  ({terms})%num\n  = {value}%N.\n"
-        f"Proof. apply: ({'sum_of_four' if key == 'end' else 'sum_of_five'} {parts}); by_computation. Qed.\n"
+        f"Proof.\napply: ({'sum_of_four' if key == 'end' else 'sum_of_five'}{parts});\nby_computation.\nQed.\n"
     )
 
 
@@ -237,11 +240,13 @@ def _listed(variant: Variant) -> int:
 def _listing(name: str, corrected: SpaceCounts) -> str:
     values = {property_: getattr(corrected, key) for key, (property_, _) in _SETS.items()}
     equations = [f"number {name} ({property_} {name}) = {value}%N" for property_, value in values.items()]
+    first, *others = equations[:4]
+    lines = "".join(f",\n      {one}" for one in others)
     return f"""\
-(* ---- The same numbers by a list of all placements {"-" * 75} *)
+(* ---- The same numbers by a list of all placements {"-" * 64} *)
 
 Theorem listing :
-  [/\\ {(f",{chr(10)}      ").join(equations[:4])}
+  [/\\ {first}{lines}
     & {equations[4]} /\\
       {equations[5]}].
 Proof. apply: (by_listing (kc := king_list)); by_computation. Qed.

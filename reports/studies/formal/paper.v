@@ -62,7 +62,8 @@ Definition taken_elsewhere d p :=
   with_king (fun k => [&& k \notin castle R, ~~ beside_castle k, ~~ beside_camp k, at_side R k d (fun c => p c == Black)
                         & at_side R k (opposite d) (fun c => p c == Black)]) p.
 
-(* Counted by no equation: the king beside a camp, and black soldiers on two opposite sides, on a line without a camp. *)
+(* Not counted by any equation: the king beside a camp, and black soldiers on two opposite sides, on a line without a
+   camp. *)
 Definition taken_past_camp d p :=
   with_king (fun k => [&& beside_camp k, at_side R k d (fun c => (p c == Black) && (c \notin camps R))
                         & at_side R k (opposite d) (fun c => (p c == Black) && (c \notin camps R))]) p.
@@ -360,8 +361,8 @@ Qed.
 
 Theorem equation_11 : number_by directions taken_at_camp = 80234626852410989076948320%N.
 Proof.
-apply: (@number_by_checked _ _ at_camp_space) => [d e|]; first exact: (kings_number (@at_camp_eq d) (@black_at_local d)).
-by_computation.
+apply: (@number_by_checked _ _ at_camp_space) => [d e|]; last by_computation.
+exact: (kings_number (@at_camp_eq d) (@black_at_local d)).
 Qed.
 
 Theorem equation_12 : number_by lines taken_elsewhere = 41019808636966473872687808%N.
@@ -452,8 +453,8 @@ Proof. apply: (rounds equation_13); exact: (erefl _). Qed.
 Theorem figure_14 : rounds_to 14 26 (number R (undecided R) + all_final)%num = false. (* 1.4e27 *)
 Proof. apply: (rounds equation_14); exact: (erefl _). Qed.
 
-(* Where the figures of (12) to (14) come from: formula (12) with 15 instead of 14 as the largest number of black soldiers
-   that do not take part in the capture, one more than the game has. *)
+(* The origin of the printed figures of (12) to (14): formula (12) with 15 instead of 14 as the largest number of black
+   soldiers that do not take part in the capture. These are more soldiers than the game has. *)
 Definition misprinted_12 : N := N.of_nat (56 * paper_sum 16 61 0 15 8).
 Definition misprinted_13 : N :=
   (number R (all_captured R) + number R (escaped R) + number R taken_on_castle + number R taken_beside_castle

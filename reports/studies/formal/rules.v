@@ -225,8 +225,16 @@ case: (placed R f); rewrite ?andbF //=; case: posnP => [none|some].
   by apply: king_on_eq => k; rewrite /= orbC; case: (k \in kc); rewrite ?andbF // orbT.
 rewrite ?andbF /=.
 transitivity (king_on R (mem kc) f || king_on R (just_escaped R f) f).
-  by case kkc: (king_on R (mem kc) f) => //=; case: (king_on R (fun k => _ && _) f) sub => [/(_ isT)|]; rewrite ?kkc ?orbF.
+  by case kkc: (king_on R (mem kc) f) => //=; case: (king_on R (fun k => _ && _) f) sub => [/(_ isT)|];
+    rewrite ?kkc ?orbF.
 by rewrite -king_on_or; apply: king_on_eq => k; rewrite andbT.
+Qed.
+
+(* A captured king's placement is also an undecided one, so the union counts it once. *)
+Theorem king_captured_undecided f : king_captured R f -> undecided R f.
+Proof.
+case/and3P=> ok some on; rewrite /undecided ok some /=; move: on.
+by apply: sub_has => k /andP[-> /andP[]].
 Qed.
 
 (* ---- Theorems for rule sets, reduced to checks by computation ---------------------------------------------------- *)
@@ -236,11 +244,13 @@ Definition identity_cycles := [seq [:: c] | c <- iota 0 n].
 Definition number_is (S : space) (expected : N) : bool :=
   [&& good_space n S, good_cycles n id identity_cycles & N.eqb (fixed_number S id identity_cycles) expected].
 
+Definition fixed_by (S : space) (g : symmetry) : N :=
+  fixed_number S (moved (side R) g) (cycles_of n (moved (side R) g)).
+
 Definition classes_are (S : space) (expected : N) : bool :=
   [&& good_space n S, space_preserved R S,
       all (fun g => good_cycles n (moved (side R) g) (cycles_of n (moved (side R) g))) all_symmetries
-    & N.eqb (N.div (sum_N all_symmetries predT (fun g => fixed_number S (moved (side R) g) (cycles_of n (moved (side R) g)))) 8)
-        expected].
+    & N.eqb (N.div (sum_N all_symmetries predT (fixed_by S)) 8) expected].
 
 Section Numbers.
 Variables (Q : (nat -> content) -> bool) (S : space) (expected : N).
@@ -258,10 +268,10 @@ Qed.
 Lemma classes_space : classes_are S expected -> classes R Q = expected.
 Proof.
 case/and4P=> good_S stable /allP good_cyc /N.eqb_spec <-.
-apply: (classes_burnside (fixed_numbers := fun g => fixed_number S (moved (side R) g) (cycles_of n (moved (side R) g)))).
+apply: (classes_burnside (fixed_numbers := fixed_by S)).
   by move=> g p; rewrite !Q_S; apply: preserved_in_space.
 move=> g; have g_in : g \in all_symmetries by case: g => [[[] []] []].
-rewrite -(fixed_numberP good_S (good_cyc g g_in) _ S_bounded S_local); last first.
+rewrite /fixed_by -(fixed_numberP good_S (good_cyc g g_in) _ S_bounded S_local); last first.
   by move=> c; rewrite mem_iota => lt; apply: moved_lt.
 by congr N.of_nat; congr #|pred_of_set _|; apply/setP => p; rewrite !inE Q_S.
 Qed.
@@ -281,18 +291,21 @@ Proof.
 case/andP=> /and3P[/eqP kc_right kings_lt escapes_lt].
 apply: number_space => [p||]; [apply: undecidedE => // | exact: general_bounded | exact: undecided_local].
 Qed.
-Theorem prove_undecided_classes : right_cells R kc && classes_are R (undecided_space R kc) e -> classes R (undecided R) = e.
+Theorem prove_undecided_classes : right_cells R kc && classes_are R (undecided_space R kc) e ->
+  classes R (undecided R) = e.
 Proof.
 case/andP=> /and3P[/eqP kc_right kings_lt escapes_lt].
 apply: classes_space => [p||]; [apply: undecidedE => // | exact: general_bounded | exact: undecided_local].
 Qed.
 
-Theorem prove_all_captured : right_cells R kc && number_is R (all_captured_space R kc) e -> number R (all_captured R) = e.
+Theorem prove_all_captured : right_cells R kc && number_is R (all_captured_space R kc) e ->
+  number R (all_captured R) = e.
 Proof.
 case/andP=> /and3P[/eqP kc_right kings_lt escapes_lt].
 apply: number_space => [p||]; [apply: all_capturedE => // | exact: general_bounded | exact: all_captured_local].
 Qed.
-Theorem prove_all_captured_classes : right_cells R kc && classes_are R (all_captured_space R kc) e -> classes R (all_captured R) = e.
+Theorem prove_all_captured_classes : right_cells R kc && classes_are R (all_captured_space R kc) e ->
+  classes R (all_captured R) = e.
 Proof.
 case/andP=> /and3P[/eqP kc_right kings_lt escapes_lt].
 apply: classes_space => [p||]; [apply: all_capturedE => // | exact: general_bounded | exact: all_captured_local].
@@ -309,23 +322,27 @@ case/andP=> /and3P[/eqP kc_right kings_lt escapes_lt].
 apply: classes_space => [p||]; [apply: escapedE => // | exact: general_bounded | exact: escaped_local].
 Qed.
 
-Theorem prove_escaped_last : right_cells R kc && number_is R (escaped_last_space R kc) e -> number R (escaped_last R) = e.
+Theorem prove_escaped_last : right_cells R kc && number_is R (escaped_last_space R kc) e ->
+  number R (escaped_last R) = e.
 Proof.
 case/andP=> /and3P[/eqP kc_right kings_lt escapes_lt].
 apply: number_space => [p||]; [apply: escaped_lastE => // | exact: general_bounded | exact: escaped_last_local].
 Qed.
-Theorem prove_escaped_last_classes : right_cells R kc && classes_are R (escaped_last_space R kc) e -> classes R (escaped_last R) = e.
+Theorem prove_escaped_last_classes : right_cells R kc && classes_are R (escaped_last_space R kc) e ->
+  classes R (escaped_last R) = e.
 Proof.
 case/andP=> /and3P[/eqP kc_right kings_lt escapes_lt].
 apply: classes_space => [p||]; [apply: escaped_lastE => // | exact: general_bounded | exact: escaped_last_local].
 Qed.
 
-Theorem prove_king_captured : right_cells R kc && number_is R (king_captured_space R kc) e -> number R (king_captured R) = e.
+Theorem prove_king_captured : right_cells R kc && number_is R (king_captured_space R kc) e ->
+  number R (king_captured R) = e.
 Proof.
 case/andP=> /and3P[/eqP kc_right kings_lt escapes_lt].
 apply: number_space => [p||]; [apply: king_capturedE => // | exact: general_bounded | exact: king_captured_local].
 Qed.
-Theorem prove_king_captured_classes : right_cells R kc && classes_are R (king_captured_space R kc) e -> classes R (king_captured R) = e.
+Theorem prove_king_captured_classes : right_cells R kc && classes_are R (king_captured_space R kc) e ->
+  classes R (king_captured R) = e.
 Proof.
 case/andP=> /and3P[/eqP kc_right kings_lt escapes_lt].
 apply: classes_space => [p||]; [apply: king_capturedE => // | exact: general_bounded | exact: king_captured_local].

@@ -187,8 +187,10 @@ rewrite !andbT; apply/andP/andP => [[/andP[/eqP pk /allP all_allowed] /allP fix_
   have hb : h \in b by apply: mem_head.
   move: (allowed h (b_lt h hb) (b_k h hb)) (no_king h); rewrite mem_iota b_lt // => + /(_ isT).
   by case: (reading p h) => // ->.
-have in_block c : c < n -> c != k -> exists2 b, b \in cyc & c \in b /\ exists2 x, x \in options b & {in b, forall c', reading p c' = x}.
-  move=> lt ck; move: (mem_all_blocks lt); rewrite ck mem_blocks => /hasP[b bc /andP[cb kb]]; exists b => //; split=> //.
+have in_block c : c < n -> c != k -> exists2 b, b \in cyc & c \in b /\ exists2 x, x \in options b & {in b, forall c',
+  reading p c' = x}.
+  move=> lt ck; move: (mem_all_blocks lt); rewrite ck mem_blocks => /hasP[b bc /andP[cb kb]]; exists b => //;
+    split=> //.
   have bin : (b, options b) \in all_blocks k.
     by rewrite (perm_mem (all_blocks_perm k)); apply: map_f; rewrite mem_filter kb.
   by have /hasP[/= x xo /allP same] := fit_p _ bin; exists x => // c' /same /eqP.
@@ -219,7 +221,8 @@ transitivity (count (fun p => material S k (men n Black (reading p)) (men n Whit
 have men_base x : x != King -> x != Empty -> men n x (reading (base_king k)) = 0.
   move=> xk xe; apply/eqP; rewrite -leqn0 leqNgt -has_count; apply/hasPn => c _; rewrite reading_base // /only_king.
   by case: ifP => _; rewrite eq_sym.
-rewrite (count_conditioned (M := material S k) (C := fun f => condition S f k) (height := height S) (width := width S)) //;
+rewrite (count_conditioned (M := material S k) (C := fun f =>
+  condition S f k) (height := height S) (width := width S)) //;
   try exact: men_base; try exact: bounded_S.
 - apply: eq_big => // l; apply: local_S => [|c cw].
     rewrite /overlay; elim: l => [|bx l IH] /=; first by rewrite reading_base.
@@ -254,7 +257,8 @@ have kings_k (p : T) k c : in_space_at S k (reading p) -> k \in kings S -> c < n
   move=> /and4P[_ /allP/(_ c) + _ _] _ lt pc; rewrite mem_iota lt pc => /(_ isT) /orP[/eqP //|].
   by rewrite (negPf (no_king c _)) // mem_iota.
 have at_king (p : T) k : in_space_at S k (reading p) -> reading p k = King by case/and4P=> /eqP.
-transitivity (\sum_(k <- kings S | g k == k) #|[set p : T | in_space_at S k (reading p) && fixed g (reading p)]|); last first.
+transitivity (\sum_(k <- kings S | g k == k) #|[set p : T | in_space_at S k (reading p) && fixed g (reading p)]|);
+  last first.
   rewrite -!(big_filter _ (fun k => g k == k)); apply: eq_big_seq => k; rewrite mem_filter => /andP[/eqP gk kS].
   exact: card_at.
 rewrite card_sum; under [RHS]eq_bigr do rewrite card_sum; rewrite [RHS]exchange_big /=.
@@ -271,7 +275,8 @@ Qed.
 
 Definition leaf_number (k : nat) (t : grid) (l : seq (seq nat * content)) : N :=
   let b := weight Black l in let w := weight White l in
-  sum_N (iota 0 (height S)) predT (fun a => sum_N (iota 0 (width S)) (fun d => material S k (b + a) (w + d)) (entry t a)).
+  sum_N (iota 0 (height S)) predT (fun a => sum_N (iota 0 (width S)) (fun d => material S k (b + a) (w
+    + d)) (entry t a)).
 
 Definition fixed_number : N :=
   let around := [seq (k, map kind_of (other_blocks k)) | k <- kings S & g k == k] in
@@ -286,7 +291,8 @@ Proof.
 move=> bounded_S local_S; rewrite card_space //.
 rewrite /fixed_number; set ks := [seq k <- kings S | g k == k].
 set around := [seq (k, map kind_of (other_blocks k)) | k <- ks].
-transitivity (N.of_nat (\sum_(kinds <- undup [seq e.2 | e <- around]) \sum_(e <- around | e.2 == kinds) number_at kinds e.1)).
+transitivity (N.of_nat (\sum_(kinds <- undup [seq e.2 | e <- around]) \sum_(e <- around | e.2 == kinds) number_at
+  kinds e.1)).
   congr N.of_nat; rewrite -big_filter -/ks.
   transitivity (\sum_(e <- around) number_at e.2 e.1).
     by rewrite big_map.

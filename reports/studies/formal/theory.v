@@ -119,7 +119,8 @@ elim: bs p => [|b bs IH] p good /=.
 have [[goods ub sub nb uo] dis] := good_cons good.
 apply/flatten_mapP/andP => [[x xo /mapP[q]]|[]].
   rewrite IH // => /andP[/allP fq /allP oq] ->; split; last first.
-    apply/allP => c cn; rewrite /block_cells /= mem_cat reading_set; move: (oq c cn); move: cn; rewrite mem_iota /= => ->.
+    apply/allP => c cn; rewrite /block_cells /= mem_cat reading_set; move: (oq c cn); move: cn;
+      rewrite mem_iota /= => ->.
     by case: (c \in b.1).
   rewrite /fits /=; apply/andP; split.
     apply/hasP; exists x => //; apply/allP => c cb; rewrite reading_set cb.
@@ -187,7 +188,8 @@ Proof. by move=> lt; elim: l => //= bx l IH; rewrite reading_set lt /= IH. Qed.
 
 Lemma leaves_blocks ws l : l \in leaves ws -> [seq bx.1 | bx <- l] = [seq b.1 | b <- ws].
 Proof.
-by elim: ws l => [|b ws IH] l /=; [rewrite mem_seq1 => /eqP -> | case/flatten_mapP => x _ /mapP[l' /IH eq ->] /=; rewrite eq].
+by elim: ws l => [|b ws IH] l /=; [rewrite mem_seq1 => /eqP -> | case/flatten_mapP => x _ /mapP[l' /IH eq ->] /=;
+  rewrite eq].
 Qed.
 
 Lemma overlay_outside l f c : c \notin flatten [seq bx.1 | bx <- l] -> overlay l f c = f c.
@@ -259,7 +261,8 @@ Lemma count_conditioned ws rs (M : nat -> nat -> bool) (C : (nat -> content) -> 
     good_blocks (ws ++ rs) -> men Black (reading base) = 0 -> men White (reading base) = 0 ->
     {in block_cells (ws ++ rs), forall c, reading base c = Empty} ->
     (forall a d, M a d -> (a < height) && (d < width)) ->
-    (forall f g, {in block_cells ws, f =1 g} -> (forall c, c \notin block_cells (ws ++ rs) -> f c = g c) -> C f = C g) ->
+    (forall f g, {in block_cells ws, f =1 g} -> (forall c, c \notin block_cells (ws ++ rs) -> f c = g c) ->
+      C f = C g) ->
   count (fun p => M (men Black (reading p)) (men White (reading p)) && C (reading p)) (fillings [:: base] (ws ++ rs))
   = \sum_(l <- leaves ws | C (overlay l (reading base)))
       \sum_(a <- iota 0 height) \sum_(d <- iota 0 width | M (weight Black l + a) (weight White l + d))
@@ -285,7 +288,8 @@ have fill p : p \in fillings [:: base] rs ->
   have p_empty : {in block_cells ws, forall c, reading p c = Empty}.
     by move=> c cw; rewrite p_base ?lt_ws ?dis // empty // cells_cat cw.
   rewrite !(men_overlay good_ws l_in) //; split; rewrite 1?addnC //.
-  apply: local => c; first by move=> cw; rewrite reading_overlay ?lt_ws //; apply: overlay_inside; rewrite (leaves_blocks l_in).
+  apply: local => c; first by move=> cw; rewrite reading_overlay ?lt_ws //; apply: overlay_inside;
+    rewrite (leaves_blocks l_in).
   rewrite cells_cat negb_or => /andP[cw cr]; rewrite [RHS]overlay_outside ?(leaves_blocks l_in) //.
   case: (ltnP c n) => [lt|out]; last by rewrite !reading_out.
   by rewrite reading_overlay // overlay_outside ?(leaves_blocks l_in) // p_base.
