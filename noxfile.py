@@ -117,6 +117,13 @@ def paper(session: nox.Session) -> None:
     session.run("python", "-c", f"import typst; typst.compile({str(text)!r}, output={str(target)!r})")
 
 
+@nox.session(python="3.11")
+def formal(session: nox.Session) -> None:
+    """Check the proof in Rocq, which needs the packages coq 8.16 and libcoq-mathcomp-fingroup 1.15 of Debian 12."""
+    session.install("-e", ".")
+    session.run("python", "-m", "reports.studies.formal", "prove", *session.posargs)
+
+
 @nox.session
 def wheel(session: nox.Session) -> None:
     """Build the source distribution and both kinds of wheel, and test each in an environment outside the checkout."""

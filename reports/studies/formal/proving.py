@@ -19,13 +19,13 @@ from reports.studies.formal.generate import FOLDER, LIBRARY, claims, module_name
 from tablut.cli.runtime import EXIT_NO
 from tablut.errors import InputError, TablutError
 from tablut.results import Result
-from tablut.variants import load_variant
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from counting.complexity import BoundsReport
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 PAPER: Final = "paper"
 _PACKAGES: Final = "install the packages coq (8.16) and libcoq-mathcomp-fingroup (1.15), for example on Debian 12"
@@ -87,18 +87,18 @@ def check_installed() -> None:
             raise InputError("is not installed", subject=program, remedy=_PACKAGES)
 
 
-def prove(sources: Sequence[str], advance: Callable[[], None] = lambda: None) -> Proof:
+def prove(sources: Sequence[VariantLike], advance: Callable[[], None] = lambda: None) -> Proof:
     """Compile and check the proof for some rule sets.
 
     Parameters
     ----------
-    sources : sequence of str
-        Names of shipped rule sets, or TOML files.
+    sources : sequence of Variant, str or path-like
+        The rule sets.
     advance : callable
         Is called after each step; there is one step for each file, and two more.
     """
     check_installed()
-    variants = [load_variant(source) for source in sources]
+    variants = [as_variant(source) for source in sources]
     texts = {module_name(variant): statements(variant) for variant in variants}
     failures = [
         f"{path.name} is not what the generator writes: run `generate`"
