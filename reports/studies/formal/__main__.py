@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from reports.studies.formal.generate import FOLDER, LIBRARY, PROVED, path_of, statements
+from reports.studies.formal.generate import FOLDER, PROVED, path_of, statements
 from reports.studies.rendered import check_option, rendered
 from tablut.cli.command import Group, option
-from tablut.cli.options import complete_variant, file_option
+from tablut.cli.options import complete_variant, file_option, threads_option
 from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, progress, typed
 from tablut.cli.shell import main
@@ -63,18 +63,19 @@ def generate_command(variants: tuple[str, ...], out: Path | None) -> Reply:
 @app.command("prove")
 @_variants_option()
 @file_option("--out", help="JSON file for the result, from which the page is rendered.")
-def prove_command(variants: tuple[str, ...], out: Path | None) -> Reply:
+@threads_option("Number of programs to run at the same time.")
+def prove_command(variants: tuple[str, ...], out: Path | None, threads: int) -> Reply:
     """Check the proof with coqc and coqchk, and compare the proved numbers with those of `tablut bounds`.
 
     The command compiles everything in a temporary folder. Exit code 1: a proof fails or depends on axioms, or a number
     differs.
     """
-    from reports.studies.formal.proving import prove
+    from reports.studies.formal.proving import prove, steps
 
-    chosen = list(variants or PROVED)
+    chosen = [load_variant(name) for name in variants or PROVED]
     with progress("formal") as observer:
-        observer.begin("steps", len(LIBRARY) + len(chosen) + 2 + ("ashton" in chosen))
-        result = prove(chosen, observer.advance)
+        observer.begin("steps", steps(chosen))
+        result = prove(chosen, threads, observer.advance)
     if out is not None:
         seconds = sum(file.seconds for file in result.files) + result.checker_seconds
         signed = {**result.model_dump(mode="json"), "provenance": origin(typed(), {}, None, seconds, commit=commit())}
@@ -91,11 +92,11 @@ def _show(console: PeopleConsole, result: Proof) -> None:
     agree = sum(one.agrees is True for one in result.theorems)
     console.print(f"{len(result.theorems)} theorems, {closed} of them closed under the global context (no axioms).")
     console.print(f"{agree} of them state a number or answer that `tablut bounds` computes too, and it is the same.")
-    seconds = Table(label("file"), number("processor seconds"))
+    used = Table(label("file"), number("processor seconds"), number("MiB"))
     for file in result.files:
-        seconds.add(file.file, f"{file.seconds:.1f}")
-    seconds.add("coqchk", f"{result.checker_seconds:.1f}")
-    console.print(seconds)
+        used.add(file.file, f"{file.seconds:.1f}", f"{file.mib:,}")
+    used.add("coqchk", f"{result.checker_seconds:.1f}", f"{result.checker_mib:,}")
+    console.print(used)
     console.print("\n".join(f"coqchk: {line.removeprefix('* ')}" for line in result.checker), style="dim")
     for line in result.failures:
         console.print(Text.assemble(("failed ", "bold red"), line))

@@ -192,7 +192,8 @@ End Rules.
 
 (* ---- Numbers of placements, and of classes of placements --------------------------------------------------------- *)
 
-(* A placement assigns a content to each of the side * side cells. *)
+(* A placement assigns a content to each of the side * side cells. As a function of cell numbers, it is empty beyond the
+   board. *)
 Definition placement R := {ffun 'I_(side R * side R) -> content}.
 
 Definition reading m (p : {ffun 'I_m -> content}) (c : nat) : content := if insub c is Some i then p i else Empty.

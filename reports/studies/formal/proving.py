@@ -11,36 +11,38 @@ import re
 import shutil
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counting.complexity import bounds
-from reports.studies.formal.generate import FOLDER, LIBRARY, claims, module_name, path_of, statements
+from reports.studies.formal.generate import FOLDER, LIBRARY, PROVED, claims, module_name, path_of, statements
 from tablut.cli.runtime import EXIT_NO
 from tablut.errors import InputError, TablutError
 from tablut.results import Result
-from tablut.variants import as_variant
+from tablut.variants import as_variant, load_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from counting.complexity import BoundsReport
     from tablut.variants import Variant, VariantLike
 
 PAPER: Final = "paper"
 _PACKAGES: Final = "install the packages coq (8.16) and libcoq-mathcomp-fingroup (1.15), for example on Debian 12"
-_OPTIONS: Final = ("-Q", ".", "Tablut")
-_WARNINGS: Final = ("-w", "-notation-overridden,-ambiguous-paths")
+_COMPILER: Final = ("coqc", "-q", "-w", "none", "-Q", ".", "Tablut")
+_CHECKER: Final = ("coqchk", "-silent", "-o", "-bytecode-compiler", "yes", "-Q", ".", "Tablut")
 _CLOSED: Final = "Closed under the global context"
 _NO_AXIOMS: Final = "* Axioms: <none>"
 _SHOWN: Final = 6
 
 
 class Compiled(Result):
-    """A file of the proof, with the processor seconds that its compilation took."""
+    """A file of the proof, with the processor seconds and the memory that its compilation took."""
 
     file: str
     seconds: float
+    mib: int
 
 
 class Proved(Result):
@@ -71,6 +73,7 @@ class Proof(Result):
     theorems: list[Proved]
     checker: list[str]
     checker_seconds: float
+    checker_mib: int
     failures: list[str]
 
 
@@ -87,80 +90,106 @@ def check_installed() -> None:
             raise InputError("is not installed", subject=program, remedy=_PACKAGES)
 
 
-def prove(sources: Sequence[VariantLike], advance: Callable[[], None] = lambda: None) -> Proof:
+def prove(sources: Sequence[VariantLike], threads: int = 1, advance: Callable[[], None] = lambda: None) -> Proof:
     """Compile and check the proof for some rule sets.
 
     Parameters
     ----------
     sources : sequence of Variant, str or path-like
         The rule sets.
+    threads : int
+        Number of programs to run at the same time. With more than one, the libraries are checked more than once.
     advance : callable
-        Is called after each step; there is one step for each file, and two more.
+        Called after each of the `steps`.
     """
     check_installed()
     variants = [as_variant(source) for source in sources]
     texts = {module_name(variant): statements(variant) for variant in variants}
     failures = [
-        f"{path.name} is not what the generator writes: run `generate`"
-        for variant in variants
-        if (path := path_of(variant)).exists() and path.read_text(encoding="utf-8") != texts[path.stem]
+        f"{path_of(name).name} is not what the generator writes: run `generate`"
+        for name in PROVED
+        if any(variant.same_game(load_variant(name)) for variant in variants)
+        and path_of(name).read_text(encoding="utf-8") != statements(name)
     ]
-    with tempfile.TemporaryDirectory(prefix="tablut-formal-") as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory(prefix="tablut-formal-") as place, ThreadPoolExecutor(threads) as pool:
+        folder = Path(place)
         for file in (*LIBRARY, PAPER):
             shutil.copy(FOLDER / f"{file}.v", folder)
         for module, text in texts.items():
             (folder / f"{module}.v").write_text(text, encoding="utf-8")
-        modules = [*texts, *([PAPER] if "ashton" in texts else [])]
-        files = []
-        for module in (*LIBRARY, *modules):
-            files.append(_compile(folder, module))
-            advance()
+
+        def compile_all(modules: Sequence[str]) -> Iterator[Compiled]:
+            for answer in pool.map(lambda module: _compile(folder, module), modules):
+                advance()
+                yield answer
+
+        files = [answer for module in LIBRARY for answer in compile_all([module])]
+        files += compile_all(list(texts))
+        papers = [PAPER] if any(map(_is_the_papers, variants)) else []
+        files += compile_all(papers)
+        modules = [*texts, *papers]
         theorems = _audit(folder, modules, _expected(variants))
         advance()
-        began = _processor_seconds()
-        checked = _run(folder, "coqchk", "-silent", "-o", "-bytecode-compiler", "yes", *_OPTIONS, *_named(modules))
-        seconds = _processor_seconds() - began
+        # Each run checks the libraries too, so one run for all files needs the least time.
+        groups = [modules[first::threads] for first in range(min(threads, len(modules)))]
+        checks = list(pool.map(lambda group: _run(folder, *_CHECKER, *map(_named, group)), groups))
         advance()
-    lines = [line.strip() for line in (checked.stdout + checked.stderr).splitlines() if line.strip().startswith("*")]
+    reports = [[line.strip() for line in check.output.splitlines() if line.strip().startswith("*")] for check in checks]
     failures += [f"{one.theorem} depends on axioms" for one in theorems if not one.closed]
     failures += [f"{one.theorem} does not state {one.expected}" for one in theorems if one.agrees is False]
-    if _NO_AXIOMS not in lines:
+    if not all(_NO_AXIOMS in report for report in reports):
         failures.append("coqchk did not report that there are no axioms")
     version = subprocess.run(["coqc", "--print-version"], capture_output=True, text=True, check=True).stdout.split()[0]
     return Proof(
         version=version,
         files=files,
         theorems=theorems,
-        checker=lines,
-        checker_seconds=round(seconds, 1),
+        checker=reports[0],
+        checker_seconds=round(sum(check.seconds for check in checks), 1),
+        checker_mib=max(check.mib for check in checks),
         failures=failures,
     )
 
 
-def _named(modules: Sequence[str]) -> list[str]:
-    return [f"Tablut.{module}" for module in modules]
+def steps(sources: Sequence[VariantLike]) -> int:
+    """Return the number of steps of a proof, for a progress bar."""
+    return len(LIBRARY) + len(sources) + any(_is_the_papers(as_variant(source)) for source in sources) + 2
 
 
-def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def _is_the_papers(variant: Variant) -> bool:
+    """Return whether a rule set is the one to which the file about the paper refers."""
+    return variant.name == "ashton" and variant.same_game(load_variant("ashton"))
+
+
+def _named(module: str) -> str:
+    return f"Tablut.{module}"
+
+
+class _Ran(NamedTuple):
+    """What a program has printed, and what it has used."""
+
+    output: str
+    seconds: float
+    mib: int
+
+
+def _run(folder: Path, *command: str) -> _Ran:
     """Run a program of the proof assistant. If it fails, raise an error with the last lines of its output."""
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if ran.returncode:
-        lines = [line for line in (ran.stderr + ran.stdout).splitlines() if line.strip()]
+    with tempfile.TemporaryFile(dir=folder) as output:
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read().decode("utf-8", "replace")
+    if process.returncode:
+        lines = [line for line in text.splitlines() if line.strip()]
         raise ProofError(" ".join(" ".join(lines[-_SHOWN:]).split()) or "failed", subject=f"{command[0]} {command[-1]}")
-    return ran
-
-
-def _processor_seconds() -> float:
-    """Return the processor time of all programs that this process has run."""
-    times = os.times()
-    return times.children_user + times.children_system
+    return _Ran(text, round(usage.ru_utime + usage.ru_stime, 1), usage.ru_maxrss >> 10)
 
 
 def _compile(folder: Path, module: str) -> Compiled:
-    began = _processor_seconds()
-    _run(folder, "coqc", "-q", *_WARNINGS, *_OPTIONS, f"{module}.v")
-    return Compiled(file=f"{module}.v", seconds=round(_processor_seconds() - began, 1))
+    ran = _run(folder, *_COMPILER, f"{module}.v")
+    return Compiled(file=f"{module}.v", seconds=ran.seconds, mib=ran.mib)
 
 
 def theorem_names(text: str) -> list[str]:
@@ -185,7 +214,7 @@ def _audit(folder: Path, modules: Sequence[str], expected: dict[str, str]) -> li
         *(f"Check {name}.\nPrint Assumptions {name}." for name in names),
     ]
     (folder / "audit.v").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    text = _run(folder, "coqc", "-q", *_WARNINGS, *_OPTIONS, "audit.v").stdout
+    text = _run(folder, *_COMPILER, "audit.v").output
     found = []
     for name, following in zip(names, (*names[1:], None), strict=True):
         _, _, text = text.partition(f"{name}\n")
@@ -212,7 +241,7 @@ def _expected(variants: Sequence[Variant]) -> dict[str, str]:
     for variant in variants:
         report, module = bounds(variant), module_name(variant)
         answers |= {f"{module}.{claim.theorem}": str(claim.number(report)) for claim in claims()}
-        if module == "ashton":
+        if _is_the_papers(variant):
             answers |= {f"{PAPER}.{theorem}": answer for theorem, answer in _about_the_paper(report).items()}
     return answers
 
