@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import itertools
 import json
 import os
 import queue
@@ -294,20 +295,20 @@ class _Finder(ast.NodeVisitor):
 
 
 def mutants_of(room: str, root: Path = ROOT) -> list[Mutant]:
-    """Return all mutants of a room in a fixed order, without those that are no Python."""
+    """Return all mutants of a room in a fixed order. A few of them are no Python, which `drawn` leaves out."""
     found: list[Mutant] = []
     for pattern in ROOMS[room].sources:
         for path in sorted(root.glob(pattern)):
             content = path.read_bytes()
             finder = _Finder(path.relative_to(root).as_posix(), content)
             finder.visit(ast.parse(content))
-            found += sorted(mutant for mutant in finder.found if _parses(mutant.applied(content)))
+            found += sorted(finder.found)
     return found
 
 
-def _parses(content: bytes) -> bool:
+def _parses(mutant: Mutant, root: Path) -> bool:
     try:
-        ast.parse(content)
+        ast.parse(mutant.applied((root / mutant.file).read_bytes()))
     except SyntaxError:
         return False
     return True
@@ -316,7 +317,8 @@ def _parses(content: bytes) -> bool:
 def drawn(room: str, number: int, seed: int, root: Path = ROOT) -> list[Mutant]:
     """Return the mutants of a room that a seed draws, or all mutants if there are no more than ``number``."""
     every = mutants_of(room, root)
-    return random.Random(f"{room} {seed}").sample(every, min(number, len(every)))
+    shuffled = random.Random(f"{room} {seed}").sample(every, len(every))
+    return list(itertools.islice((mutant for mutant in shuffled if _parses(mutant, root)), number))
 
 
 # -- running the tests ---------------------------------------------------------------------

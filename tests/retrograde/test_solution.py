@@ -149,6 +149,6 @@ def test_larger_boards(name: str, positions: int, classes: int, value: str, dtm:
 
 def test_a_board_that_is_too_large_is_refused_before_anything_is_done(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["solve", "-v", "ashton"]) == 2
-    assert "choose a smaller board" in capsys.readouterr().err
+    assert "ashton" in capsys.readouterr().err
     assert run(["solve", "-v", "ashton-5-4v2", "--memory", "1"]) == 2
     assert memory_needed(load_variant("ashton-5-4v2")) > 1 << 20
