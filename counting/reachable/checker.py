@@ -114,15 +114,17 @@ class PlainReach(Arrivals):
         )
 
     def no_last_move(self, position: NaivePosition) -> bool:
-        """Return whether no ply can have led to a position.
+        """Return whether no ply can have led to a position, or only plies from positions where the game was over.
 
-        This is also the case if white is encircled after its own ply. White was then already encircled before this ply,
-        and the game was over.
+        The game was over if white is encircled after its own ply, because white was then already encircled before this
+        ply. It was also over if the king had a fort before every ply by black that can have led to the position.
         """
-        rings = self.variant.rules.encirclement != "none" and not begins_encircled(self.variant)
-        if rings and position.side == "b" and self.plies.is_encircled(position):
-            return True
-        return next(self.predecessors(position), None) is None
+        rules, before = self.variant.rules, self.predecessors(position)
+        if rules.encirclement != "none" and position.side == "b" and not begins_encircled(self.variant):
+            return self.plies.is_encircled(position) or next(before, None) is None
+        if position.side == "w" and keeps_forts(self.variant) and self.plies.is_fort(position):
+            return all(self.plies.is_fort(earlier) for earlier, _ in before)
+        return next(before, None) is None
 
     # -- predecessors ------------------------------------------------------------------
 
@@ -229,6 +231,18 @@ def begins_encircled(variant: Variant) -> bool:
     """Return whether white moves first and is encircled at the start."""
     game = NaiveGame(variant)
     return variant.rules.first == "white" and game.is_encircled(game.start())
+
+
+@lru_cache(maxsize=16)
+def keeps_forts(variant: Variant) -> bool:
+    """Return whether a game with forts does not begin with one, and every piece may pass the castle.
+
+    No ply by black then leads to a fort from a position without one.
+    """
+    game, rules = NaiveGame(variant), variant.rules
+    if rules.fort == "none" or (rules.first == "black" and game.is_fort(game.start())):
+        return False
+    return variant.regions.castle is None or rules.castle.passable == "everyone"
 
 
 @lru_cache(maxsize=16)

@@ -28,6 +28,7 @@ from tablut.engine.attacks import captures_at, wins_afar
 from tablut.engine.cells import (
     bit_of,
     first_of,
+    has_cell,
     is_empty,
     join,
     meet,
@@ -55,6 +56,7 @@ from tablut.engine.layout import (
     side_of,
 )
 from tablut.engine.records import flat
+from tablut.engine.tables import WALK
 from tablut.engine.unmoves import OriginTables, build_origins, has_unmove, line_origins, would_capture
 from tablut.position import NARROW, diagram_cells
 from tablut.variants.model import anvils_against_attackers
@@ -248,17 +250,18 @@ def is_start(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 
 @inlined
-def _stays_encircled(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether white is encircled after its own ply. It was then encircled before this ply, too.
+def _was_over(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
+    """Return whether the game had ended before the last ply.
 
-    The result is False if the game begins with white to move and encircled.
+    This is the case if white is encircled after its own ply, or if the king has a fort after black's ply. The result is
+    False for a game that begins in such a position, and for a fort if some pieces may not pass the castle.
     """
-    rules, start = lemmas.rules, lemmas.origins.start
-    if not is_far(rules.distant) or side_of(rules, board) == 0:
+    rules, start, winner = lemmas.rules, lemmas.origins.start, side_of(lemmas.rules, board)
+    if not is_far(rules.distant) or not wins_afar(rules, board, winner, king_of(rules, board)):
         return False
-    if not wins_afar(rules, board, I64(1), king_of(rules, board)):
+    if winner == 0 and rules.castle >= 0 and not has_cell(set_at(rules.distant.sets, WALK), rules.castle):
         return False
-    return side_of(rules, start) == 1 or not wins_afar(rules, start, I64(1), king_of(rules, start))
+    return side_of(rules, start) == winner or not wins_afar(rules, start, winner, king_of(rules, start))
 
 
 @called
@@ -280,7 +283,7 @@ def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint3
         left[place] = board[place]
     if _is_left_locked(lemmas, left, king_of(rules, left)):
         return I64(LOCKED)
-    return I64(LAST_MOVE) if _stays_encircled(lemmas, board) or not has_unmove(rules, lemmas.origins, board) else I64(0)
+    return I64(LAST_MOVE) if _was_over(lemmas, board) or not has_unmove(rules, lemmas.origins, board) else I64(0)
 
 
 @kernel
@@ -569,7 +572,7 @@ def _ended_afar(lemmas: LemmaTables, board: NDArray[np.uint32]) -> int:
     `_quick_lemma` ignores forts and encirclement, and has found no lemma that applies without them.
     """
     rules = lemmas.rules
-    ended = wins_afar(rules, board, side_of(rules, board) ^ 1, king_of(rules, board)) or _stays_encircled(lemmas, board)
+    ended = wins_afar(rules, board, side_of(rules, board) ^ 1, king_of(rules, board)) or _was_over(lemmas, board)
     return I64(LAST_MOVE) if ended and not is_start(lemmas, board) else I64(0)
 
 

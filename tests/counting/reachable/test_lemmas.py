@@ -1,5 +1,6 @@
 """The lemmas of unreachability: the kernels against their twin, and against everything that play reaches."""
 
+from collections import Counter
 from dataclasses import replace
 from random import Random
 
@@ -24,6 +25,8 @@ from tablut.variants.model import Rules, Shieldwall
 from tests.support.effort import examples
 from tests.support.strategies import placement, random_play, random_variants, small_variants, variants
 from tests.support.walls import walled, walls
+from tests.tablut.test_family_rules import small
+from tests.tablut.test_forts import FIVE, candidate
 
 SEEDS = st.integers(0, 2**32)
 relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
@@ -227,9 +230,10 @@ ROW = "11/11/5K5/11/11/11/11/11/11/1bb8/1wwb7 w"
         ("bracket", "11/11/11/11/11/11/11/3bb6/2bKwb5/3bb6/11 b", "last_move"),
         ("bracket", "11/11/11/11/11/11/11/3bb6/2bKwb5/3bb6/11 w", "last_move"),
         ("bracket", "11/11/11/11/11/11/11/3bb6/2bKw6/3bb6/11 b", None),
-        # A fort ends the game after a white ply, but not after a black ply.
+        # A fort ended the game after white's ply: the last one, or the one before black's last ply.
         ("bracket", "11/11/11/11/11/11/3b7/11/4www4/3w3w3/3w1K1w3 b", "last_move"),
-        ("bracket", "11/11/11/11/11/11/3b7/11/4www4/3w3w3/3w1K1w3 w", None),
+        ("bracket", "11/11/11/11/11/11/3b7/11/4www4/3w3w3/3w1K1w3 w", "last_move"),
+        ("bracket", "11/11/11/11/11/11/3b7/11/4www4/3w7/3w1K1w3 w", None),
     ],
 )
 def test_examples_of_the_family(mover: str, text: str, lemma: str | None) -> None:
@@ -251,6 +255,74 @@ def test_rings_exclude_nothing_where_the_game_begins_in_one() -> None:
         variant = replace(shipped, start=start, rules=rules, terrain=terrain)
         reach = PlainReach(variant)
         after = reach.game.read("7/2bb3/1bK1b2/1b1wb2/2bb3/7/7 b")
+        assert reach.lemma(after) == lemma
+        assert compiled(variant, [after]) == [lemma]
+
+
+def fort_rules(data: st.DataObject, size: int, random: Random) -> Variant:
+    """Return a variant with forts, and with enough soldiers at the start for a wall and for captured ones."""
+    variant = walls(data.draw(small_variants(size, later=True)), *((5, 9) if size < 7 else (8, 14)), random)
+    last = size - 1
+    terrain = tuple(
+        "".join("." if kind in "ABCD" or (kind == "T" and {0, last} & {x, y}) else kind for x, kind in enumerate(row))
+        for y, row in enumerate(variant.terrain)
+    )
+    castle = variant.rules.castle.model_copy(update={"passable": random.choice(["king", "everyone", "everyone"])})
+    shieldwall = random.choice([variant.rules.shieldwall, None])
+    fields = {"fort": random.choice(["on_edge", "on_edge_counted"]), "castle": castle, "shieldwall": shieldwall}
+    camps = variant.rules.camps.model_copy(update={"inert": ()})
+    rules = variant.rules.model_copy(update={**fields, "camps": camps})
+    return replace(variant, terrain=terrain, rules=rules)
+
+
+def test_twins_agree_on_forts() -> None:
+    """The kernel relies on the proof that no ply by black makes a fort; its twin looks at the positions before."""
+    forts = Counter[bool]()
+
+    @relaxed
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        size, random = data.draw(st.sampled_from([4, 5, 7])), Random(data.draw(SEEDS))
+        variant = fort_rules(data, size, random)
+        reach = PlainReach(variant)
+        found = [candidate(reach.plies, random, random.randrange(1, 8)) for _ in range(40)]
+        positions = [NaivePosition(one.pieces, side) for one in found if one is not None for side in "wb"]
+        counted = [position for position in positions if reach.counted(position)]
+        assume(counted)
+        assert_twins_agree(variant, counted)
+        for position in counted:
+            if position.side == "w" and reach.plies.is_fort(position):
+                before = [earlier for earlier, _ in reach.predecessors(position)]
+                taken = any(len(earlier.pieces) > len(position.pieces) for earlier in before)
+                forts[taken] += 1
+                if variant.regions.castle is None or variant.rules.castle.passable == "everyone":
+                    assert all(map(reach.plies.is_fort, before)), reach.game.write(position)
+
+    check()
+    assert min(forts[False], forts[True]) > 0
+
+
+CROWD = ("bbb..", "b...b", "wwwww", "wwKww", ".....")
+"""A start with soldiers enough for the examples."""
+
+
+def test_a_fort_with_white_to_move_excludes_nothing_if_black_may_have_closed_it_at_the_castle() -> None:
+    """Only the king may pass the castle c3, so the attacker on c4 closes the region of the king on c1."""
+    variant = replace(small(FIVE, castle__pass="king", castle__hostile_to_white="never"), start=CROWD)
+    reach = PlainReach(variant)
+    position = reach.game.read("5/2b2/1w1w1/1w1w1/1wKw1 w")
+    assert reach.plies.is_fort(position)
+    assert not any(reach.plies.is_fort(before) for before, _ in reach.predecessors(position))
+    assert compiled(variant, [position]) == [reach.lemma(position)] == [None]
+
+
+def test_forts_with_white_to_move_exclude_nothing_where_the_game_begins_with_one() -> None:
+    """Black moves first, and its first ply leads to a position with a fort and white to move."""
+    start = ("..b..", "b...b", ".www.", ".w.w.", ".wKw.")
+    for first, lemma in (("black", None), ("white", "last_move")):
+        variant = replace(small(("X...X", *["....."] * 3, "X...X"), first=first), start=start)
+        reach = PlainReach(variant)
+        after = reach.game.read("1b3/b3b/1www1/1w1w1/1wKw1 w")
         assert reach.lemma(after) == lemma
         assert compiled(variant, [after]) == [lemma]
 
