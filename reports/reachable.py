@@ -12,6 +12,7 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 from counting.reachable.chunks import SampleTally, share_interval
+from counting.reachable.drawing import drawer_for
 from counting.reachable.estimation import ReachableEstimate
 from reports.census import results as census_results
 from reports.rendering import (
@@ -28,6 +29,7 @@ from reports.rendering import (
     read_stored_all,
 )
 from tablut import svg
+from tablut.engine import engine_for
 from tablut.position import Position, parse_square
 from tablut.results import ExactInt, Result, scientific
 from tablut.variants import Variant, load_variant
@@ -59,9 +61,32 @@ EXAMPLES = tuple(Example(**entry) for entry in quoted("unreachable"))
 _PIXELS = 260
 
 
+class ClosedSample(NamedTuple):
+    """A sample of the stored estimates that is unreachable although no lemma excludes it.
+
+    ``squares`` are those of a pocket. If there is none, ``tree`` is the size of the whole backward tree, otherwise 0.
+    """
+
+    variant: str
+    sample: int
+    squares: list[str]
+    tree: int
+
+    @property
+    def position(self) -> Position:
+        """The position, drawn again with seed 1."""
+        variant = load_variant(self.variant)
+        words, _ = drawer_for(variant).draw(1, self.sample, 1)
+        engine = engine_for(variant)
+        return Position(*engine.cells(engine.boards(words)[0]))
+
+
+CLOSED = tuple(ClosedSample(**entry) for entry in quoted("closed"))
+
+
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored estimates by variant, in page order. Variants without stored data are left out."""
-    return read_stored_all("reachable", (*_FULL, *REDUCED_BOARDS), ReachableEstimate, _check)
+    return read_stored_all("reachable", (*GAMES, *REDUCED_BOARDS), ReachableEstimate, _check)
 
 
 class Share(NamedTuple):
@@ -253,7 +278,7 @@ def _check(stored: ReachableEstimate, name: str) -> None:
 def artefacts() -> list[Artefact]:
     """Return the files for the page on reachability."""
     found, decided, counted, whole = results(), decided_results(), census_results(), explanations()
-    full = [found[name] for name in _FULL if name in found]
+    full = [found[name] for name in GAMES if name in found]
     checked = [(found[name], counted[name]) for name in REDUCED_BOARDS if name in found and name in counted]
     ends = [(found[name], decided[name]) for name in _FULL if name in found and name in decided]
     return [
@@ -266,6 +291,7 @@ def artefacts() -> list[Artefact]:
             explained=[_with_shares(found) for found in whole.values()],
             sampled_only=[name for name in REDUCED_BOARDS if name not in whole],
             examples=EXAMPLES,
+            closed=CLOSED,
             ends=[(result, end, _labelled(result, end)) for result, end in ends],
         ),
         figure(
@@ -274,7 +300,16 @@ def artefacts() -> list[Artefact]:
             [_share(result) for result in full],
             "The share of the counted positions that is reachable",
         ),
-        *(drawing(f"figures/reachable-{example.name}.svg", _drawn(example)) for example in EXAMPLES),
+        *(
+            drawing(f"figures/reachable-{one.name}.svg", _drawn(one.variant, one.position, one.squares))
+            for one in EXAMPLES
+        ),
+        *(
+            drawing(
+                f"figures/closed-{one.variant}-{one.sample}.svg", _drawn(one.variant, str(one.position), one.squares)
+            )
+            for one in CLOSED
+        ),
     ]
 
 
@@ -290,12 +325,12 @@ def _with_shares(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _drawn(example: Example) -> str:
-    variant = load_variant(example.variant)
+def _drawn(name: str, position: str, squares: list[str]) -> str:
+    variant = load_variant(name)
     return svg.board(
         variant,
-        Position.parse(example.position, variant.size),
-        highlights=[parse_square(square, variant.size) for square in example.squares],
+        Position.parse(position, variant.size),
+        highlights=[parse_square(square, variant.size) for square in squares],
         pixels=_PIXELS,
     )
 
@@ -320,6 +355,6 @@ def _share(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_shares(shares: list[dict[str, Any]]) -> Figure:
-    """Draw the reachable share of each full game's counted positions."""
+    """Draw the reachable share of each game's counted positions."""
     bars = [(share["variant"], share["reachable"]) for share in shares]
     return draw_shares(bars, "percent of the counted positions (light: locked)", "#d9b8a4")

@@ -38,7 +38,7 @@ _WHY = {
     "--space",
     words=("undecided", "decided"),
     default="undecided",
-    help="Sample undecided positions or final placements.",
+    help="Sample undecided positions, or final placements: king captured, king escaped, or no attackers left.",
 )
 @whole(
     "--lemma-samples",
@@ -110,7 +110,8 @@ def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
         f" (± {100 * result.absolute99:.4f} points, ± {100 * result.relative99:.4f} % of the share)"
     )
     low, high = result.positions.low, result.positions.high
-    counted = "counted" if result.space == "undecided" else "final placements, labelled by how the game ended"
+    ends = "final placements: king captured, king escaped, or no attackers left"
+    counted = "counted" if result.space == "undecided" else ends
     console.print(f"positions, 99 %: {scientific(low, 6)} to {scientific(high, 6)}, of {result.counted} {counted}")
     for shared, name in ((result.placements, "placements, either side to move"), (result.classes, "up to symmetry")):
         if shared is not None:

@@ -148,6 +148,8 @@ class ReachableEstimate(Result):
     games: GameStage
     certificates: str
     checked: int
+    cpu_seconds: float | None = None
+    """Processor time of all chunks, including those of earlier runs in the same folder. Older results lack it."""
 
 
 def _decided(chunks: Iterable[Chunk], results: Results) -> list[dict[str, Any]]:
@@ -229,6 +231,7 @@ def estimate_report(plan: ChunkPlan, results: Results, checked: int) -> Reachabl
         games=_game_stage(sums, games),
         certificates=hashlib.sha256("".join(result["digest"] for result in games).encode()).hexdigest(),
         checked=checked,
+        cpu_seconds=round(sum(result["cpu"] for result in [*games, *lemmas]), 1),
     )
 
 

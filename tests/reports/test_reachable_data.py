@@ -3,19 +3,22 @@
 import pytest
 
 from counting.reachable import estimate
+from counting.reachable.certificates import PositionCertificate
 from counting.reachable.checker import Checker
+from counting.reachable.drawing import drawer_for
 from reports.census import results as census_results
-from reports.reachable import EXAMPLES, GAMES, explanations, results, share
+from reports.reachable import CLOSED, EXAMPLES, GAMES, ClosedSample, explanations, results, share
+from reports.rendering import REDUCED_BOARDS
 from reports.studies.explained.explaining import BOARDS, explain, field_explanations
 from tablut.position import square_name
 from tablut.variants import load_variant
 
-REDUCED = [name for name in results() if "-" in name]
+REDUCED = [name for name in REDUCED_BOARDS if name in results()]
 
 
 def test_all_games_and_boards_are_there_and_nothing_is_unknown() -> None:
     stored = results()
-    assert len(stored) == 13
+    assert len(stored) == 22
     assert len(REDUCED) == 7
     assert not sum(result["unknown"] for result in stored.values())
 
@@ -46,9 +49,25 @@ def test_stored_estimates_come_out_again(name: str) -> None:
     again = estimate(name, stored["n"], stored["seed"], lemma_samples=stored["lemmas"]["n"]).model_dump(mode="json")
     for result in (stored, again):
         result["games"] = {key: value for key, value in result["games"].items() if key != "cpu_milliseconds"}
-        result.pop("checked")
-        result.pop("provenance", None)
+        for key in ("checked", "cpu_seconds", "provenance"):
+            result.pop(key, None)
     assert again == stored
+
+
+@pytest.mark.parametrize("sample", CLOSED, ids=lambda sample: f"{sample.variant}-{sample.sample}")
+def test_the_drawn_samples_are_in_pockets_or_have_whole_trees(sample: ClosedSample) -> None:
+    number = str(drawer_for(load_variant(sample.variant)).draw(1, sample.sample, 1)[1][0])
+    claim = {"pocket": " ".join(sample.squares)} if sample.squares else {"tree": sample.tree}
+    certificate = PositionCertificate(i=sample.sample, n=number, **claim)
+    assert Checker(load_variant(sample.variant)).certificate(certificate) is None
+    assert certificate.i < results()[sample.variant]["n"]
+
+
+def test_every_sample_without_a_game_or_a_lemma_is_drawn() -> None:
+    for name in GAMES:
+        games = results()[name]["games"]
+        drawn = [bool(sample.squares) for sample in CLOSED if sample.variant == name]
+        assert (drawn.count(True), drawn.count(False)) == (games["pockets"], games["exhausted"]), name
 
 
 def test_the_drawn_closed_position_has_one_predecessor_and_that_is_locked() -> None:

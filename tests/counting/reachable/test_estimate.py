@@ -159,11 +159,12 @@ def test_the_exact_number_lies_within(name: str) -> None:
 
 
 def test_threads_and_a_stop_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    variant = load_variant("brandubh-5-4v0")
+    variant, seconds = load_variant("brandubh-5-4v0"), list[float]()
 
     def ask(**more: object) -> dict:
         answer = json.loads(estimate(variant, 1200, 4, lemma_samples=3000, **more).model_dump_json())
         answer["games"].pop("cpu_milliseconds")
+        seconds.append(answer.pop("cpu_seconds"))
         return answer
 
     once = ask(certificates=str(tmp_path / "once.jsonl"))
@@ -185,6 +186,9 @@ def test_threads_and_a_stop_change_nothing(tmp_path: Path, monkeypatch: pytest.M
     assert (tmp_path / "store" / "games-000000000000.part").exists()
     assert ask(store=store, certificates=str(tmp_path / "resumed.jsonl")) == once
     assert (tmp_path / "resumed.jsonl").read_bytes() == (tmp_path / "once.jsonl").read_bytes()
+    # A run that has nothing left to decide reports the processor time of the runs that decided everything.
+    assert ask(store=store) == once
+    assert seconds[-1] == seconds[-2] > 0
 
     with pytest.raises(InputError, match="holds another estimate"):
         estimate(variant, 1200, 5, lemma_samples=3000, store=store)
@@ -360,7 +364,7 @@ def test_a_worker_that_is_killed_loses_nothing(tmp_path: Path) -> None:
     chunks = len(list(store.glob("games-*.part")))
     assert 0 < killed[0] < chunks == 12
     alone = estimate(variant, 6000, 4, lemma_samples=9000, certificates=str(tmp_path / "alone.jsonl"))
-    passing = {"games": {"cpu_milliseconds"}}
+    passing = {"games": {"cpu_milliseconds"}, "cpu_seconds": True}
     assert spread.model_dump(exclude=passing) == alone.model_dump(exclude=passing)
     assert (tmp_path / "spread.jsonl").read_bytes() == (tmp_path / "alone.jsonl").read_bytes()
 
