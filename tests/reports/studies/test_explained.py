@@ -130,7 +130,7 @@ COPENHAGEN = {
     ),
     "2v3": (
         ("..b..", "..w..", ".wKw.", ".....", "..b.."),
-        Row(counted=6_877_280, reached=6_669_542, locked=112_448, last_move=86_942, closed=8_348, circles=0, layers=2),
+        Row(counted=6_877_280, reached=6_669_542, locked=112_448, last_move=92_170, closed=3_120, circles=0, layers=2),
     ),
     "4v2": (
         ("..b..", "..w..", "b.K.b", "..w..", "..b.."),
