@@ -78,7 +78,8 @@ class ClosedSample(NamedTuple):
         variant = load_variant(self.variant)
         words, _ = drawer_for(variant).draw(1, self.sample, 1)
         engine = engine_for(variant)
-        return Position(*engine.cells(engine.boards(words)[0]))
+        cells, side = engine.cells(engine.boards(words)[0])
+        return Position(cells, "b" if side == "b" else "w")
 
 
 CLOSED = tuple(ClosedSample(**entry) for entry in quoted("closed"))
