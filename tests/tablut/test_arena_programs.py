@@ -21,7 +21,7 @@ from tablut.play.bridges.uci import UciWords
 from tablut.play.competition.client import Thinker
 from tablut.play.competition.referee import ENDS
 from tablut.play.players import PlayerOptions, make_player
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import SearchLimits, nominal_points
 from tablut.position import Position
 from tablut.records import read_record
 from tablut.variants import load_variant
@@ -278,7 +278,10 @@ def test_only_a_score_is_read_as_a_score(lines: str) -> None:
 def test_no_game_is_decided_on_words_that_are_no_score(fake: Any, lines: str, adjudicated: bool) -> None:
     second = contestant(fake("says info depth 3 score cp -5000"), ONE)
     whole = plan(
-        fake(f"says {lines}"), openings=Openings(0, 1, 1), second=second, adjudication=Adjudication(None, 2, 4000)
+        fake(f"says {lines}"),
+        openings=Openings(0, 1, 1),
+        second=second,
+        adjudication=Adjudication(None, 2, nominal_points(4000)),
     )
     ends = {one.game.termination for one in play_match(whole).played}
     assert ends == {"adjudicated_by_scores" if adjudicated else "king_escaped"}

@@ -30,7 +30,15 @@ from tablut.play.bridges.otep import OtepFront
 from tablut.play.bridges.uci import Front, TaflZeroFront, go
 from tablut.play.players import Choice, PlayerOptions
 from tablut.play.protocol import EngineOptions, _read_go
-from tablut.play.search.limits import Clock, Pace, RunningClock, SearchLimits, TimeControl, read_time_control
+from tablut.play.search.limits import (
+    Clock,
+    Pace,
+    RunningClock,
+    SearchLimits,
+    TimeControl,
+    nominal_points,
+    read_time_control,
+)
 from tablut.play.search.searcher import Searcher
 from tablut.position import Position
 from tablut.prober import find_prober
@@ -364,7 +372,7 @@ def test_matches_without_clocks_keep_their_digest() -> None:
         plan._replace(first=contestant("alphabeta@tc=60,nodes=150,hash=1", ONE)),
         plan._replace(first=contestant("alphabeta@tc=60+1,nodes=150,hash=1", ONE)),
         plan._replace(adjudication=Adjudication("")),
-        plan._replace(adjudication=Adjudication("", 4, 500)),
+        plan._replace(adjudication=Adjudication("", 4, 0.9)),
     ]
     assert len({plan.digest, *(one.digest for one in others)}) == 5
 
@@ -415,7 +423,7 @@ def test_scores_on_which_both_agree_decide_a_game(
         2,
         openings=Openings(2, 1, 1),
         most_plies=30,
-        adjudication=Adjudication(None, 5, 500),
+        adjudication=Adjudication(None, 5, nominal_points(500)),
     )
     report = play_match(whole, folder=tmp_path)
     if winner is None:

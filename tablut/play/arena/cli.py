@@ -39,7 +39,7 @@ from tablut.play.arena.tournament import (
 from tablut.play.book import BookOpenings
 from tablut.play.options import Budget, budget, control_option, hash_option
 from tablut.play.players import PlayerOptions
-from tablut.play.search.limits import SearchLimits, TimeControl
+from tablut.play.search.limits import SearchLimits, TimeControl, nominal_points
 from tablut.position import Position
 from tablut.results import Result
 from tablut.variants import Variant, load_variant
@@ -140,7 +140,7 @@ class PairedOptions(GameOptions):
     openings: str | None
     control: TimeControl | None
     adjudicate_tables: str | None
-    adjudicate_scores: tuple[int, int] | None
+    adjudicate_scores: tuple[int, float] | None
 
     def plan(self, players: Sequence[str], games: int) -> tuple[list[Contestant], MatchPlan]:
         """Return all players, and the plan for a match between the first two."""
@@ -165,7 +165,12 @@ class PairedOptions(GameOptions):
 
     def _adjudication(self, rules: Variant) -> Adjudication:
         tables = "" if self.adjudicate_tables == _SHIPPED else self.adjudicate_tables
-        found = Adjudication(tables, *self.adjudicate_scores or ())
+        plies, points = self.adjudicate_scores or (0, 0)
+        if points > 100:
+            share = nominal_points(round(points))
+            warn(f"--adjudicate-scores: {points:g} is a score in centi-logits; it stands for {100 * share:.4g} points")
+            points = 100 * share
+        found = Adjudication(tables, plies, points / 100)
         Adjudicator(found, rules)  # reject missing tables now, not in the match
         return found
 
@@ -206,10 +211,11 @@ paired_options = bundle(
     ),
     option(
         "--adjudicate-scores",
-        type=(NumberType(int, 2, 1000), NumberType(int, 1, 30000)),
-        metavar="PLIES SCORE",
-        help="Decide a game for a side if, for PLIES plies in a row, both players' scores show it ahead by SCORE or "
-        "more. Games of players that report no score, such as random, are never decided in this way.",
+        type=(NumberType(int, 2, 1000), NumberType(float, 51, 30000)),
+        metavar="PLIES POINTS",
+        help="Decide a game for a side if, for PLIES plies in a row, both players expect it to score POINTS of 100 "
+        "points or more, for example 95. A number over 100 is a score in centi-logits, and is converted. Games of "
+        "players that report no score, such as random, are never decided in this way.",
     ),
     option("--parquet", metavar="FILE", help="Parquet file to write, with one row for each game."),
     option(

@@ -12,7 +12,7 @@ from tablut.indexing.values import value_of, verdict_of, within_limit
 from tablut.play.arena.plan import Adjudication, Contestant
 from tablut.play.bridges.programs import UnreadableMoveError
 from tablut.play.players import Choice, Player
-from tablut.play.search.limits import RunningClock
+from tablut.play.search.limits import RunningClock, nominal_points
 from tablut.position import SIDES, Move, Position, SideName
 from tablut.prober import find_prober
 from tablut.variants import Variant
@@ -45,7 +45,8 @@ class EndedGame(NamedTuple):
 
     ``fault`` describes the fault that lost the game or, if there was none, the first aid that a player could not use.
     ``over`` is each player's number of moves that took longer than its time, and ``excess`` is their largest excess in
-    seconds. Within the grace of the match, such a move does not lose the game.
+    seconds. Within the grace of the match, such a move does not lose the game. ``scores`` are the players' scores for
+    each ply after the opening, from White's point of view. They are empty if no player reports scores.
     """
 
     moves: tuple[Move, ...]
@@ -57,6 +58,7 @@ class EndedGame(NamedTuple):
     longest: tuple[float, float]
     over: tuple[int, int] = (0, 0)
     excess: tuple[float, float] = (0.0, 0.0)
+    scores: tuple[int | None, ...] = ()
 
 
 # -- adjudication --------------------------------------------------------------------------
@@ -95,15 +97,15 @@ class Adjudicator:
             return None
         return "draw" if verdict.wdl == "draw" else board.turn if verdict.wdl == "win" else _OPPONENT[board.turn]
 
-    def by_scores(self, scores: Sequence[int | None]) -> Winner | None:
+    def by_scores(self, points: Sequence[float | None]) -> Winner | None:
         """Return the side that wins according to all scores of the last plies, or None if there is no such side.
 
-        The scores are given from White's point of view, one for each ply since the opening.
+        The scores are given as White's expected points, one for each ply since the opening.
         """
-        last = scores[-self._rule.plies :] if self._rule.plies else ()
-        if len(last) == self._rule.plies > 0:
-            for winner, sign in zip(SIDES, (1, -1), strict=True):
-                if all(score is not None and sign * score >= self._rule.score for score in last):
+        last = points[-self._rule.plies :] if self._rule.plies else ()
+        if len(last) == self._rule.plies > 0 and None not in last:
+            for winner in SIDES:
+                if all((one if winner == "white" else 1 - one) >= self._rule.points for one in last if one is not None):
                     return winner
         return None
 
@@ -139,9 +141,9 @@ def play_game(
     clocks = {side: RunningClock(control) for side, control in controls.items() if control is not None}
     seconds, nodes, longest = {"white": 0.0, "black": 0.0}, {"white": 0, "black": 0}, {"white": 0.0, "black": 0.0}
     over, excess = {"white": 0, "black": 0}, {"white": 0.0, "black": 0.0}
-    scores: list[int | None] = []
+    scores, points = list[int | None](), list[float | None]()
     fault, blamed, note = None, "", None
-    while (ended := _ended(board, most_plies, judge, scores)) is None:
+    while (ended := _ended(board, most_plies, judge, points)) is None:
         side = board.turn
         seat, clock = seats[side], clocks.get(side)
         limits = seat.contestant.limits
@@ -172,14 +174,23 @@ def play_game(
             break
         score = None if choice is None else choice.score
         scores.append(score if score is None or side == "white" else -score)
+        expected = (
+            None
+            if choice is None or score is None
+            else nominal_points(score)
+            if choice.points is None
+            else choice.points
+        )
+        points.append(expected if expected is None or side == "white" else 1 - expected)
         if clock is not None:
             clock.press(taken)
     both = [(of_side["white"], of_side["black"]) for of_side in (seconds, nodes, longest, over, excess)]
-    return EndedGame._make([tuple(board.move_stack), *ended, fault or note, *both])
+    reported = tuple(scores) if any(score is not None for score in scores) else ()
+    return EndedGame._make([tuple(board.move_stack), *ended, fault or note, *both, reported])
 
 
 def _ended(
-    board: Board, most_plies: int | None, judge: Adjudicator | None, scores: Sequence[int | None]
+    board: Board, most_plies: int | None, judge: Adjudicator | None, points: Sequence[float | None]
 ) -> tuple[Winner, str] | None:
     """Return the result and the termination of a game, or None if it is not over."""
     outcome = board.outcome()
@@ -188,7 +199,7 @@ def _ended(
     if judge is not None:
         if (winner := judge.by_tables(board)) is not None:
             return winner, BY_TABLES
-        if (winner := judge.by_scores(scores)) is not None:
+        if (winner := judge.by_scores(points)) is not None:
             return winner, BY_SCORES
     if most_plies is not None and board.ply >= most_plies:
         return "draw", "ply_cap"

@@ -442,6 +442,8 @@ def record_text(plan: MatchPlan, number: int, game: EndedGame) -> str:
     if any(game.over):
         tags["MovesOverTime"] = " ".join(map(str, game.over))
         tags["Excess"] = " ".join(f"{value:.6f}" for value in game.excess)
+    if game.scores:
+        tags["Scores"] = " ".join("-" if score is None else str(score) for score in game.scores)
     if game.fault is not None:
         tags["Fault"] = game.fault
     tags["Digest"] = digest_of([tags, [str(move) for move in game.moves], game.winner])
@@ -501,7 +503,8 @@ def _held_to_plan(
         nodes, moves = _pair(tags["Nodes"], int), tuple(said.move for said in record.moves)
         end, fault = tags["Termination"], tags.get("Fault")
         late = _pair(tags.get("MovesOverTime", "0 0"), int), _pair(tags.get("Excess", "0 0"), float)
-        game = EndedGame(moves, record.result or "draw", end, fault, seconds, nodes, longest, *late)
+        scores = tuple(None if score == "-" else int(score) for score in tags.get("Scores", "").split())
+        game = EndedGame(moves, record.result or "draw", end, fault, seconds, nodes, longest, *late, scores)
         whole = record_text(plan, number, game) == text
     except (KeyError, ValueError):
         whole = False

@@ -322,13 +322,14 @@ class Adjudication(NamedTuple):
     plies : int
         Number of consecutive plies for which both players' scores have to show the same winner, or 0 if scores do not
         decide games.
-    score : int
-        Minimum score that counts as a win, in the units of the player that reports it.
+    points : float
+        Least expected points, from 0.5 to 1, that count as a win. The score of a program, or of a player without a
+        measured scale, is converted by `tablut.play.search.limits.nominal_points`.
     """
 
     tables: str | None = None
     plies: int = 0
-    score: int = 0
+    points: float = 0
 
 
 class Pairing(NamedTuple):
