@@ -41,7 +41,7 @@ from tablut.play.options import (
 )
 from tablut.play.players import PlayerOptions, parse_settings
 from tablut.play.players.registry import BestLine, BestMoveResult, best_lines, bestmove_result
-from tablut.play.search.limits import MATE, SearchLimits, chance_of, said_score
+from tablut.play.search.limits import MATE, SearchLimits, format_score, nominal_points
 from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
 from tablut.prober import Prober, Prover, find_prober, find_prover
@@ -77,6 +77,8 @@ class Insight(NamedTuple):
         Source of ``wdl``, or ``search`` if ``wdl`` is None.
     lines : tuple of BestLine
         Best lines of the search, if several were requested.
+    points : float or None
+        Expected points according to the search, or None if they were not measured for these rules.
     """
 
     score: int
@@ -86,13 +88,17 @@ class Insight(NamedTuple):
     line: tuple[Move, ...]
     source: ValueSource
     lines: tuple[BestLine, ...] = ()
+    points: float | None = None
 
     @property
-    def chance(self) -> float:
-        """Expected points of the side to move, between 0 and 1."""
-        if self.wdl is not None:
-            return {"win": 1.0, "loss": 0.0}.get(self.wdl, 0.5)
-        return chance_of(self.score)
+    def expected(self) -> float | None:
+        """Expected points of the side to move, from 0 to 1, or None if they were not measured for these rules."""
+        return self.points if self.wdl is None else {"win": 1.0, "loss": 0.0}.get(self.wdl, 0.5)
+
+    @property
+    def worth(self) -> float:
+        """Expected points of the side to move, or the nominal worth of the score if they were not measured."""
+        return nominal_points(self.score) if self.expected is None else self.expected
 
 
 class Analyst:
@@ -177,7 +183,7 @@ class Analyst:
             # reported as ``dtm``.
             wdl = "win" if found.mate > 0 else "loss"
         lines = best_lines(found) if self._lines > 1 else ()
-        return Insight(found.score or 0, wdl, dtm, best, found.pv, source, lines)
+        return Insight(found.score or 0, wdl, dtm, best, found.pv, source, lines, found.points)
 
     def _tabled(self, board: Board, left: int | None) -> tuple[Wdl, int | None] | None:
         """Return the tablebase value, or None if the tablebase does not contain the position.
@@ -197,8 +203,11 @@ class Analyst:
 
 Grade = Literal["", "inaccuracy", "mistake", "blunder"]
 
-GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.15, "mistake"), (0.07, "inaccuracy"))
-"""Grades of moves, each with the smallest loss of expected points that earns it."""
+GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.2, "mistake"), (0.1, "inaccuracy"))
+"""Grades of moves, each with the smallest loss of expected points that earns it.
+
+`benchmarks.tuning.grading` measures how many errors they find, and how many sound moves they grade.
+"""
 
 OPEN: Final = GRADES[0][0]
 """Minimum number of expected points for a game to count as still open for a side.
@@ -225,8 +234,11 @@ class AnalysedPly(Result):
         Best moves.
     line : list of str
         Expected line of play.
-    loss : float
-        Expected points that the move lost, between 0 and 1.
+    points : float or None
+        Expected points before the move, from 0 to 1, for the side that made it, or None if they were not measured for
+        these rules.
+    loss : float or None
+        Expected points that the move lost, between 0 and 1, or None if they were not measured.
     grade : str
         ``inaccuracy``, ``mistake``, ``blunder`` or an empty string.
     missed_win : bool
@@ -248,7 +260,8 @@ class AnalysedPly(Result):
     source: str
     best: list[str]
     line: list[str]
-    loss: float
+    points: float | None
+    loss: float | None
     grade: Grade
     missed_win: bool
     choice: BestMoveResult | None = None
@@ -417,7 +430,8 @@ def _analysed(
     before, after = around
     best = [str(one) for one in before.best]
     # A best move costs nothing. If the scores before and after it differ, the difference is a search error.
-    lost = 0.0 if move in best else max(0.0, before.chance - (1 - after.chance))
+    lost = 0.0 if move in best else max(0.0, before.worth - (1 - after.worth))
+    measured = None not in (before.expected, after.expected)
     kept = after.wdl == "loss" or (after.wdl is None and move in best)
     return AnalysedPly(
         ply=place + 1,
@@ -430,7 +444,8 @@ def _analysed(
         source=before.source,
         best=best,
         line=[str(one) for one in before.line],
-        loss=round(lost, 4),
+        points=before.expected,
+        loss=round(lost, 4) if measured else None,
         grade=next((grade for least, grade in GRADES if lost >= least), ""),
         missed_win=before.wdl == "win" and not kept,
         choice=choice,
@@ -462,7 +477,7 @@ def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: s
     movers = [*(ply.side for ply in plies), "white" if plies[-1].side == "black" else "black"]
     for place in reversed(range(len(insights))):
         found, loser_moves = insights[place], movers[place] != winner
-        if found.chance >= OPEN if loser_moves else found.wdl not in (None, "win"):
+        if found.worth >= OPEN if loser_moves else found.wdl not in (None, "win"):
             # If the winner had no win here, the winner's move cannot have won the game. The error is then the loser's
             # next move.
             erred = place if loser_moves else place + 1
@@ -476,10 +491,10 @@ def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: s
 
 def _side_report(plies: list[AnalysedPly]) -> SideReport:
     grades = [ply.grade for ply in plies]
-    kept = [1 - ply.loss for ply in plies]
+    kept = [1 - ply.loss for ply in plies if ply.loss is not None]
     return SideReport(
         moves=len(plies),
-        accuracy=round(100 * sum(kept) / len(kept), 1) if kept else None,
+        accuracy=round(100 * sum(kept) / len(kept), 1) if plies and len(kept) == len(plies) else None,
         inaccuracies=grades.count("inaccuracy"),
         mistakes=grades.count("mistake"),
         blunders=grades.count("blunder"),
@@ -494,7 +509,7 @@ def known_before(ply: AnalysedPly) -> str:
     """Return the value of the position before a move as text, for example ``win in 3``."""
     if ply.wdl in ("win", "loss"):
         return ply.wdl if ply.dtm is None else f"{ply.wdl} in {ply.dtm}"
-    return ply.wdl or said_score(ply.score, None)
+    return ply.wdl or format_score(ply.score, None, ply.points)
 
 
 def comment(ply: AnalysedPly) -> str:
@@ -503,7 +518,7 @@ def comment(ply: AnalysedPly) -> str:
     if ply.missed_win:
         parts.append("misses a win")
     if ply.grade:
-        parts.append(f"{ply.grade}, {100 * ply.loss:.0f} points of 100 lost")
+        parts.append(ply.grade + ("" if ply.loss is None else f", {100 * ply.loss:.0f} points of 100 lost"))
     if (ply.grade or ply.missed_win) and ply.best:
         parts.append("better " + " or ".join(ply.best[:3]))
     return "; ".join(parts)
@@ -589,9 +604,10 @@ def analyse_command(
 ) -> Reply:
     """Analyse a game, and show the cost of each move, missed wins, the losing move, and accuracy.
 
-    Scores are given in centi-logits for the side to move, followed by the expected points as a percentage. Wins and
-    losses are shown only if a tablebase, the proof search or the game-tree search proves them. Accuracy is the mean
-    share of the expected points that a side's moves preserved. All games in a folder are analysed one after another.
+    A position is shown with its expected points: the share of the points that the side to move would get if the engine
+    played both sides from there. Wins and losses are shown only if a tablebase, the proof search or the game-tree
+    search proves them. Accuracy is the mean share of the expected points that a side's moves preserved. All games in a
+    folder are analysed one after another.
     """
     if option and player is None:
         raise InputError("needs --player", subject="--option")
@@ -677,15 +693,21 @@ def _show(console: PeopleConsole, found: GameAnalysis) -> None:
         graded = "; ".join(filter(None, [ply.grade, "misses a win" if ply.missed_win else ""]))
         better = f" (better {' or '.join(ply.best[:3])})" if graded and ply.best else ""
         style = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}.get(ply.grade, "")
-        lost = f"{100 * ply.loss:.0f} %" if ply.loss >= 0.005 else ""
-        chosen = [] if ply.choice is None else [f"{ply.choice.move}  {said_score(ply.choice.score, ply.choice.mate)}"]
-        cells = [cell.replace(" centi-logits", "") for cell in (*chosen, known_before(ply))]
-        table.add(str(ply.ply), ply.side, ply.move, *cells, ply.source, lost, graded + better, style=style)
+        lost = f"{100 * ply.loss:.0f} %" if ply.loss is not None and ply.loss >= 0.005 else ""
+        choice = ply.choice
+        chosen = [] if choice is None else [f"{choice.move}  {format_score(choice.score, choice.mate, choice.points)}"]
+        cells = (*chosen, known_before(ply), ply.source, lost, graded + better)
+        table.add(str(ply.ply), ply.side, ply.move, *cells, style=style)
         for rank, line in enumerate(ply.lines, 1):
-            said = said_score(line.score, line.mate).replace(" centi-logits", "")
+            said = format_score(line.score, line.mate, line.points)
             table.add("", f"line {rank}", line.move, *[""] * len(extra), said, "", "", " ".join(line.pv), style="dim")
     console.print(table)
-    console.print("before it: score for the side to move, in centi-logits (with the expected points)", style="dim")
+    console.print("before it: share of the points that the side to move is expected to score", style="dim")
+    if any(ply.points is None for ply in found.plies):
+        console.print(
+            "Expected points were not measured for these rules: scores are in centi-logits, and the grades only"
+        )
+        console.print("compare them, without percentages and accuracy.")
     if choices:
         same = sum(choice.move == ply.move for choice, ply in zip(choices, found.plies, strict=True))
         silent = "" if any(choice.score is not None for choice in choices) else "; it reports no scores"
@@ -699,7 +721,7 @@ def _show(console: PeopleConsole, found: GameAnalysis) -> None:
 
 
 def _accuracy_text(report: SideReport) -> str:
-    if report.accuracy is None:
+    if not report.moves:
         return "no move"
     errors = (
         (report.blunders, "blunder", "blunders"),
@@ -708,4 +730,5 @@ def _accuracy_text(report: SideReport) -> str:
         (report.missed_wins, "missed win", "missed wins"),
     )
     counts = [f"{count} {one if count == 1 else many}" for count, one, many in errors if count]
-    return f"accuracy {report.accuracy:.1f} %; {', '.join(counts) or 'no errors'}"
+    accuracy = [] if report.accuracy is None else [f"accuracy {report.accuracy:.1f} %"]
+    return "; ".join([*accuracy, ", ".join(counts) or "no errors"])

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from tablut.board import Board
-from tablut.cli.command import bundle, choice, command, option, real, whole
+from tablut.cli.command import bundle, choice, command, flag, option, real, whole
 from tablut.cli.options import board_options, file_option, position_option, read_position, save_record, variant_option
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, interruptible
 from tablut.cli.streams import AS_JSON, complain, read_line, write_output
@@ -30,7 +30,7 @@ from tablut.play.options import (
 )
 from tablut.play.players import Choice, Player, PlayerOptions, make_player, player_names
 from tablut.play.players.registry import BestMoveResult, bestmove_result, check_lines
-from tablut.play.search.limits import SearchLimits, said_score
+from tablut.play.search.limits import SearchLimits, format_score, score_in_words
 from tablut.prober import find_prober
 from tablut.results import Result
 from tablut.variants import Variant, load_variant, variant_names
@@ -53,15 +53,22 @@ if TYPE_CHECKING:
 @budget_options
 @option("--move", "-m", "moves", multiple=True, metavar="MOVE", help="Move to play first; can be given several times.")
 @lines_option
+@flag("--verbose", help="Print the score in centi-logits, too.")
 @player_settings
 def bestmove_command(
-    board: Board, player: str, budget: Budget, moves: tuple[str, ...], lines: int, settings: PlayerSettings
+    board: Board,
+    player: str,
+    budget: Budget,
+    moves: tuple[str, ...],
+    lines: int,
+    verbose: bool,
+    settings: PlayerSettings,
 ) -> Reply:
     """Choose one move, and show its score and the expected line of play.
 
-    The score is given in centi-logits, from the point of view of the side to move. An increase
-    of 100 multiplies the odds of winning by e. The expected points follow in brackets, as a
-    percentage. A proven win or loss is shown as a number of plies instead.
+    The score is the share of the points that the side to move would get if the engine played both
+    sides from here, with as many nodes a move as in this search. A proven win or loss is shown as a
+    number of plies instead. --verbose adds the score in centi-logits.
     """
     options = settings.options()
     for text in moves:
@@ -74,10 +81,10 @@ def bestmove_command(
     result = bestmove_result(board, player, choice)
     for note in choice.notes:
         complain(note)
-    return Reply(result, lambda console: _show_choice(console, board, result), seed=settings.seed)
+    return Reply(result, lambda console: _show_choice(console, board, result, verbose=verbose), seed=settings.seed)
 
 
-def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -> None:
+def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult, *, verbose: bool) -> None:
     from tablut.cli.people import Table, label, number, prose
 
     console.board(board.variant, board.position.rows())
@@ -85,16 +92,18 @@ def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -
     console.print(f"move   {result.move}", style="bold")
     if result.source == "book":
         console.print("source  opening book")
-    if said := said_score(result.score, result.mate):
-        console.print(f"score  {said}")
+    if score := score_in_words(result.score, result.mate, result.points, board.turn):
+        console.print(f"score  {score}")
+    if verbose and result.score is not None:
+        console.print(f"       {result.score:+d} centi-logits for {board.turn}")
     if result.depth:
         hits = f", {result.tbhits:,} in a tablebase" if result.tbhits else ""
         played = f", {plural(result.playouts, 'playout')}" if result.playouts else ""
         console.print(f"depth  {result.depth}, {plural(result.nodes, 'node')}{hits}{played}")
     if len(result.lines) > 1:
-        table = Table(number("rank"), label("score"), prose("line"))
+        table = Table(number("rank"), number("depth"), label("score"), prose("line"))
         for rank, line in enumerate(result.lines, 1):
-            table.add(str(rank), said_score(line.score, line.mate), " ".join(line.pv))
+            table.add(str(rank), str(line.depth), format_score(line.score, line.mate, line.points), " ".join(line.pv))
         console.print(table)
     elif len(result.pv) > 1:
         console.print(f"line   {' '.join(result.pv)}")

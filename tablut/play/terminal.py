@@ -14,7 +14,7 @@ from tablut.cli.streams import read_line
 from tablut.errors import IllegalMoveError, InputError, TablutError, did_you_mean
 from tablut.formats.reading import read_move
 from tablut.indexing.values import unforced
-from tablut.play.search.limits import PROVEN, TABLEBASE, SearchLimits, mate_in, said_plies, said_score
+from tablut.play.search.limits import PROVEN, TABLEBASE, SearchLimits, mate_in, said_plies, score_in_words
 from tablut.position import MoveText, SideName, square_name
 from tablut.work.files import excerpt
 
@@ -311,10 +311,10 @@ class TerminalGame:
                 self._undo()
             case "hint":
                 choice = self._advice()
-                self._live.print(f"{choice.move}  ({_judgement(choice)})")
+                self._live.print(f"{choice.move}  ({_judgement(choice, self.board.turn)})")
             case "eval":
                 choice = self._advice()
-                self._live.print(f"for {self.board.turn}: {_judgement(choice)}")
+                self._live.print(_judgement(choice, self.board.turn))
                 self._live.print("line: " + " ".join(str(move) for move in choice.pv))
             case "table":
                 self._table()
@@ -386,8 +386,8 @@ class TerminalGame:
         self._live.print(f"saved to {name}; read it with `tablut replay {name!r}`")
 
 
-def _judgement(choice: Choice) -> str:
-    text = said_score(choice.score, choice.mate) or "no score"
+def _judgement(choice: Choice, turn: SideName) -> str:
+    text = score_in_words(choice.score, choice.mate, choice.points, turn) or "no score"
     return text if choice.score is None or choice.mate is not None else f"{text}, depth {choice.depth}"
 
 

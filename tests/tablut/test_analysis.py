@@ -10,7 +10,7 @@ from retrograde import solve_game
 from tablut import Board
 from tablut.cli.shell import run
 from tablut.play.analysis import Analyst, GameAnalysis, analyse, annotated
-from tablut.play.search.limits import SearchLimits, chance_of, said_score
+from tablut.play.search.limits import SearchLimits, format_score, nominal_points
 from tablut.position import MoveText
 from tablut.records import GameRecord, read_record, write_record
 from tablut.variants import load_variant
@@ -120,15 +120,17 @@ def test_an_annotated_record_is_the_same_game(analysed) -> None:
         assert text.count("{") == text.count("}") == len(found.plies)
 
 
-def test_a_score_promises_what_its_odds_say() -> None:
-    assert chance_of(0) == 0.5
-    assert said_score(-100, None) == "-100 centi-logits (27 %)"
-    assert (said_score(29_999, 1), said_score(-29_998, -2)) == ("wins in 1 ply", "loses in 2 plies")
-    assert said_score(-24_998, None) == "loses by the tablebase in 2 plies"
-    assert said_score(19_999, None) == "wins by the repetition in 1 ply"
-    assert said_score(None, None) == ""
-    assert chance_of(100) / chance_of(-100) == pytest.approx(2.718281828, rel=1e-6)
-    assert all(chance_of(one) + chance_of(-one) == pytest.approx(1) for one in (1, 50, 700, 30_000))
+def test_a_score_is_shown_in_points_and_a_proof_in_plies() -> None:
+    assert (format_score(-100, None, 0.274), format_score(-100, None, None)) == ("27 %", "-100")
+    assert [format_score(score, mate, 0.5) for score, mate in ((29_999, 1), (-29_998, -2))] == [
+        "wins in 1 ply",
+        "loses in 2 plies",
+    ]
+    assert format_score(-24_998, None, 0.0) == "loses by the tablebase in 2 plies"
+    assert format_score(19_999, None, 1.0) == "wins by the repetition in 1 ply"
+    assert format_score(None, None, None) == ""
+    assert nominal_points(100) / nominal_points(-100) == pytest.approx(2.718281828, rel=1e-6)
+    assert all(nominal_points(one) + nominal_points(-one) == pytest.approx(1) for one in (0, 1, 50, 700, 30_000))
 
 
 @pytest.mark.parametrize("name", ["ashton.txt", "brandub.otg"])

@@ -94,8 +94,8 @@ def test_hints_judgements_and_table_values(play) -> None:
     # White's king takes an escape in one.
     won = ("-v", "ashton-5-4v0", "-p", "5/5/1K3/5/b3b w", "--side", "both", "--nodes", "500")
     _, out, _ = play("hint|eval|quit", *won)
-    assert re.search(r"^b3-(b1|b5|a\d)  \(wins in 1 ply\)$", out, re.MULTILINE)
-    assert "for white: wins in 1 ply" in out
+    assert re.search(r"^b3-(b1|b5|a\d)  \(White wins in 1 ply\)$", out, re.MULTILINE)
+    assert "White wins in 1 ply" in out
     _, out, _ = play("table|quit", "-p", "9/9/9/4w4/2K6/9/9/9/4b4 b", "--side", "both")
     assert "black to move: loss in 2 plies" in out
     _, out, _ = play("table|quit", "-v", "ashton-5-4v4", "-p", "5/5/1K3/5/b3b w", "--side", "both")

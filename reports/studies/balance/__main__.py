@@ -8,7 +8,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from reports.studies.balance.cells import CHANGED, SEED, STRENGTHS, all_cells, changed_cells, plan_of
+from reports.studies.balance.cells import (
+    CHANGED,
+    SEED,
+    STRENGTHS,
+    all_cells,
+    changed_cells,
+    plan_of,
+    reduced_cells,
+)
 from reports.studies.rendered import check_option, rendered
 from tablut.cli.command import Group, option, whole
 from tablut.cli.options import check_folder, file_option, threads_option
@@ -32,7 +40,9 @@ class _Played(Result):
 
 
 def _chosen(only: str) -> list[Cell]:
-    found = [cell for cell in all_cells() if fnmatchcase(cell.name, only)]
+    # The reduced boards are only played if they are named: the atlas leaves them out.
+    known = all_cells() if only == "*" else [*all_cells(), *reduced_cells()]
+    found = [cell for cell in known if fnmatchcase(cell.name, only)]
     if not found:
         raise InputError(
             "matches no cell",
@@ -47,8 +57,9 @@ def _chosen(only: str) -> list[Cell]:
 @option("--only", default="*", metavar="PATTERN", help=_KINDS)
 @whole("--nodes", multiple=True, least=1, help="Number of nodes per move; may be repeated.")
 @whole("--games", "-n", default=200, least=2, most=10_000, help="Number of games in each cell.")
+@whole("--seed", default=SEED, help="Seed of the openings. The tables of expected points are tested with another one.")
 @threads_option("Number of parallel games.")
-def play_command(store: str, only: str, nodes: tuple[int, ...], games: int, threads: int) -> Reply:
+def play_command(store: str, only: str, nodes: tuple[int, ...], games: int, seed: int, threads: int) -> Reply:
     """Play the games that are missing from the store, cell by cell.
 
     After an interruption, the same command continues the work.
@@ -68,7 +79,7 @@ def play_command(store: str, only: str, nodes: tuple[int, ...], games: int, thre
             for many in nodes or STRENGTHS:
                 for cell in cells:
                     folder = store_path(store) / f"{cell.name}@{many}"
-                    plan = plan_of(cell, many, games)
+                    plan = plan_of(cell, many, games, seed)
                     report = play_match(plan, threads=threads, folder=folder, watch=lambda _: observer.advance())
                     found[folder.name] = len(report.played)
         except KeyboardInterrupt:
@@ -117,6 +128,52 @@ def gather_command(store: str, only: str, add: bool, out: Path | None) -> Reply:
         write_text(folder / f"atlas.{name}", text, kind=kind)
     result = _Played(games={f"{row.cell}@{row.nodes}": row.games for row in rows})
     return Reply(result, lambda console: console.print(f"{len(rows)} cells written to {str(folder)!r}"))
+
+
+@app.command("fit")
+@option("--store", required=True, metavar="DIR", help="Folder of the game records.")
+@whole("--seed", multiple=True, help=f"Seed of the openings, if it is not {SEED}; may be repeated.")
+def fit_command(store: str, seed: tuple[int, ...]) -> Reply:
+    """Fit the tables of expected points to all games in a store, and write them into the package.
+
+    Each rule set needs games at two or more numbers of nodes. The tables of the other rule sets stay as they are.
+    """
+    from reports.studies.balance.points import fitted, positions_of, stores_of
+    from tablut.play.search.expectation import TABLES, shipped_tables
+    from tablut.variants import load_variant, variant_names
+
+    found, games = {table.variant: table for table in shipped_tables().values()}, dict[str, int]()
+    for variant in map(load_variant, variant_names()):
+        if len(folders := stores_of(store_path(store), variant.name)) > 1:
+            rows = {nodes: positions_of(variant, nodes, folder, SEED, *seed) for nodes, folder in folders.items()}
+            found[variant.name] = fitted(variant, rows)
+            games[variant.name] = sum(found[variant.name].games)
+    tables = ",\n".join(found[name].model_dump_json() for name in sorted(found))
+    write_text(Path(str(TABLES)), f'{{"tables": [\n{tables}\n]}}\n')
+    return Reply(_Played(games=games), lambda console: console.print(f"{len(games)} tables written"))
+
+
+@app.command("check")
+@option("--store", required=True, metavar="DIR", help="Folder of the game records.")
+@whole("--seed", required=True, help="Seed of the openings of these games.")
+def check_command(store: str, seed: int) -> Reply:
+    """Compare the expected points of positions with the results of games of another seed, and store the comparison."""
+    from reports.studies.balance.page import CHECKS
+    from reports.studies.balance.points import Checks, checked, positions_of, stores_of
+    from tablut.play.search.expectation import shipped_tables
+    from tablut.provenance import Provenance
+    from tablut.variants import load_variant, variant_names
+
+    found, tables = [], shipped_tables()
+    for variant in map(load_variant, variant_names()):
+        for nodes, folder in stores_of(store_path(store), variant.name).items() if variant.digest in tables else ():
+            rows = positions_of(variant, nodes, folder, seed)
+            found.append(checked(variant, tables[variant.digest], rows, nodes, seed))
+    source = Provenance.model_validate(origin(typed(), {}, seed, 0, commit=commit()))
+    result = Checks(provenance=source, checks=tuple(found))
+    write_text(CHECKS, json.dumps(result.model_dump(mode="json"), indent=1) + "\n")
+    games = {f"{one.variant}@{one.nodes}": one.games for one in found}
+    return Reply(_Played(games=games), lambda console: console.print(f"{len(found)} comparisons stored"))
 
 
 @app.command("page")

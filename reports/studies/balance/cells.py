@@ -14,7 +14,7 @@ from tablut.errors import VariantError
 from tablut.play.arena import MatchPlan, Openings, contestant
 from tablut.play.players import PlayerOptions
 from tablut.play.search.limits import SearchLimits
-from tablut.variants import load_variant
+from tablut.variants import load_variant, variant_names
 from tablut.variants.schema import parse_variant, write_variant
 
 if TYPE_CHECKING:
@@ -54,6 +54,11 @@ class Cell(NamedTuple):
 def shipped_cell(game: str) -> Cell:
     """Return the cell for a shipped game."""
     return Cell(game, "", "as it ships", load_variant(game))
+
+
+def reduced_cells() -> list[Cell]:
+    """Return the cells of the shipped reduced boards, which are not in the atlas."""
+    return [shipped_cell(name) for name in variant_names() if name not in SHIPPED]
 
 
 def changed_cells(game: str) -> tuple[list[Cell], dict[str, str]]:
@@ -130,10 +135,11 @@ def _other_escapes(terrain: tuple[str, ...], corners: bool) -> tuple[str, ...]:
     return tuple("".join(_letter(rank, file) for file in range(last + 1)) for rank in range(last + 1))
 
 
-def plan_of(cell: Cell, nodes: int, games: int) -> MatchPlan:
+def plan_of(cell: Cell, nodes: int, games: int, seed: int = SEED) -> MatchPlan:
     """Return the plan for a cell's games at one strength, as ``tablut measure alphabeta`` would play them."""
     player = contestant("alphabeta", SearchLimits(nodes=nodes), PlayerOptions(hash_mib=HASH))
-    return MatchPlan(cell.variant, player, player, games, SEED, OPENINGS, None, MOST_PLIES, math.inf, paired=False)
+    openings = OPENINGS._replace(seed=seed)
+    return MatchPlan(cell.variant, player, player, games, seed, openings, None, MOST_PLIES, math.inf, paired=False)
 
 
 def all_cells() -> list[Cell]:

@@ -14,6 +14,8 @@ from scipy import stats
 from reports.rendering import STUDIES, Artefact, axes_of, figure, page
 from reports.studies.balance.cells import CHANGED, HASH, MOST_PLIES, SHIPPED, STRENGTHS, all_cells
 from reports.studies.balance.gathering import adjusted, compared, difference, read_data, share
+from reports.studies.balance.points import Checks, draw_reliability
+from tablut.play.search.expectation import shipped_tables
 from tablut.results import Result
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = STUDIES / "balance"
 DATA: Final = FOLDER / "data"
+CHECKS: Final = DATA / "points.json"
 WANTED: Final = 200
 """Target number of games for each cell and strength."""
 _SURE: Final = 0.05
@@ -214,6 +217,18 @@ def artefacts() -> list[Artefact]:
             {"lines": lines, "engines": list(_engines(atlas))},
             "Share of white's wins among the decided games of each rule set",
         ),
+        *_points(),
+    ]
+
+
+def _points() -> list[Artefact]:
+    """Return the page on expected points, and its reliability diagrams."""
+    content = Checks.model_validate_json(CHECKS.read_text(encoding="utf-8"))
+    checks = content.checks
+    drawn = [{"variant": one.variant, "bins": one.bins} for one in checks]
+    return [
+        page("points.md", "points.md.j2", "studies/balance", content=content, tables=shipped_tables()),
+        figure("figures/points.svg", draw_reliability, drawn, "Expected points and points scored"),
     ]
 
 

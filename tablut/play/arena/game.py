@@ -64,6 +64,10 @@ class EndedGame(NamedTuple):
 # -- adjudication --------------------------------------------------------------------------
 
 
+_ROUNDING: Final = 1e-12
+"""Largest error of expected points that were converted from one side to the other."""
+
+
 class Adjudicator:
     """Judge that decides games before their end, according to the rules of an `Adjudication`.
 
@@ -103,9 +107,10 @@ class Adjudicator:
         The scores are given as White's expected points, one for each ply since the opening.
         """
         last = points[-self._rule.plies :] if self._rule.plies else ()
+        least = self._rule.points - _ROUNDING
         if len(last) == self._rule.plies > 0 and None not in last:
             for winner in SIDES:
-                if all((one if winner == "white" else 1 - one) >= self._rule.points for one in last if one is not None):
+                if all((one if winner == "white" else 1 - one) >= least for one in last if one is not None):
                     return winner
         return None
 

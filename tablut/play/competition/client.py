@@ -28,7 +28,7 @@ from tablut.errors import PORT, TIME, InputError, MachineError, numbers_of, real
 from tablut.formats import bologna
 from tablut.formats.bologna import PORTS, BolognaState, FrameReader, encode_frame
 from tablut.play.players import Choice, Player
-from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl, said_score
+from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl, format_score
 from tablut.position import OTHER_SIDE, Move, Position, Side
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant
@@ -411,7 +411,7 @@ def _summary(sent: SentMove, seconds: float) -> str:
     if sent.choice is None:
         return f"sent {sent.move} after {seconds:.2f} s: {sent.trouble}"
     choice = sent.choice
-    parts = [said_score(choice.score, choice.mate), f"depth {choice.depth}" if choice.depth else ""]
+    parts = [format_score(choice.score, choice.mate, choice.points), f"depth {choice.depth}" if choice.depth else ""]
     return ", ".join([f"sent {sent.move} after {seconds:.2f} s", *filter(None, parts)])
 
 

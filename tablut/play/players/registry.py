@@ -16,19 +16,24 @@ from tablut.work.files import excerpt
 
 
 class BestLine(Result):
-    """One of the best lines of a position."""
+    """One of the best lines of a position.
+
+    ``points`` are the expected points of the side to move, from 0 to 1; see `tablut.play.search.expectation`.
+    """
 
     move: str
     score: int | None
     mate: int | None
+    points: float | None
     depth: int
     pv: list[str]
 
 
 def best_lines(choice: Choice) -> tuple[BestLine, ...]:
     """Return the lines of a choice, best first."""
+    shared = ("score", "mate", "points", "depth")
     return tuple(
-        BestLine(move=str(line.move), score=line.score, mate=line.mate, depth=line.depth, pv=list(map(str, line.pv)))
+        BestLine(move=str(line.move), pv=list(map(str, line.pv)), **{name: getattr(line, name) for name in shared})
         for line in (choice, *choice.others)
     )
 
@@ -42,6 +47,7 @@ class BestMoveResult(Result):
     move: str
     score: int | None
     mate: int | None
+    points: float | None
     depth: int
     nodes: int
     pv: list[str]

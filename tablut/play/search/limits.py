@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tablut.board import Board
-    from tablut.position import Move
+    from tablut.position import Move, SideName
     from tablut.variants import Variant
 
 LimitKind = Literal["movetime", "nodes", "depth", "playouts"]
@@ -153,6 +153,9 @@ class Choice(NamedTuple):
         Next best lines, in order, if several lines were requested.
     notes : tuple of str
         Messages about aids that the player could not use, such as a book that has been deleted.
+    points : float or None
+        Expected points of the side to move, from 0 to 1, or None if they are not known; see
+        `tablut.play.search.expectation`.
     """
 
     move: Move
@@ -169,6 +172,7 @@ class Choice(NamedTuple):
     rank: int = 1
     others: tuple[Choice, ...] = ()
     notes: tuple[str, ...] = ()
+    points: float | None = None
 
 
 MOST_LINES: Final = 64
@@ -272,13 +276,8 @@ def mate_in(score: int) -> int | None:
     return MATE - score if score > 0 else -MATE - score
 
 
-def chance_of(score: int) -> float:
-    """Return the expected points, between 0 and 1, for a score in centi-logits."""
-    return 1 / (1 + math.exp(-max(-3000, min(3000, score)) / 100))
-
-
-def said_score(score: int | None, mate: int | None) -> str:
-    """Return a score as text, for example ``wins in 3 plies``, or an empty string if score and mate are None."""
+def format_score(score: int | None, mate: int | None, points: float | None) -> str:
+    """Return a score as text, such as ``wins in 3 plies`` or ``62 %``, or an empty string if there is no score."""
     if score is None and mate is None:
         return ""
     verb = "wins" if (mate or score or 0) > 0 else "loses"
@@ -288,7 +287,25 @@ def said_score(score: int | None, mate: int | None) -> str:
     for most, below, why in ((TABLEBASE, REPETITION, "tablebase"), (REPETITION, EVALUATION_LIMIT, "repetition")):
         if below < abs(score) <= most:
             return f"{verb} by the {why} in {said_plies(most - abs(score))}"
-    return f"{score:+d} centi-logits ({100 * chance_of(score):.0f} %)"
+    return f"{score:+d}" if points is None else f"{100 * points:.0f} %"
+
+
+def nominal_points(score: int) -> float:
+    """Return points for a score if nobody has measured its worth: 100 centi-logits multiply the odds of winning by e.
+
+    Such points order moves and show large differences, but they are not a share that games have confirmed.
+    """
+    return 1 / (1 + math.exp(-max(-3000, min(3000, score)) / 100))
+
+
+def score_in_words(score: int | None, mate: int | None, points: float | None, turn: SideName) -> str:
+    """Return a score as a phrase for the side to move, or an empty string if there is no score."""
+    text = format_score(score, mate, points)
+    if text.endswith("%"):
+        return f"{turn.capitalize()} is expected to score {text} of the points"
+    if text.startswith(("+", "-")):
+        return f"{text} (its worth in points was not measured for these rules and this player)"
+    return text and f"{turn.capitalize()} {text}"
 
 
 def said_plies(number: int) -> str:

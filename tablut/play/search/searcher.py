@@ -21,6 +21,7 @@ from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import LARGEST, THREADS, InputError, TablutError, UnknownError, whole_number
 from tablut.play.search import state as at
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables, evaluation_tables_for
+from tablut.play.search.expectation import expectation_for
 from tablut.play.search.limits import (
     EVALUATION_LIMIT,
     MAX_PLY,
@@ -160,6 +161,9 @@ class Searcher(Stoppable):
         self._ends: int | None = None
         self._wait = _FIRST_WAIT
         self._prober = prober
+        self._expectation = expectation_for(variant) if weights is None else None
+        self._drawn: Sequence[Move] = ()
+        """Moves that certainly draw, according to a tablebase."""
         self._warm_up()
 
     @property
@@ -262,6 +266,8 @@ class Searcher(Stoppable):
                 notes.append(f"{error}; the tablebase was not used")
             tbhits = len(probed or ())
             probed = [found for found in probed or () if found.move in moves]
+            if not board.ply or board.captured() or self.variant.rules.repetition.result == "none":
+                self._drawn = [found.move for found in probed if found.score == 0]
             if lines == 1 and probed and probed[0].score != 0:
                 found = self._tabled(board, probed[0])
             else:
@@ -282,7 +288,8 @@ class Searcher(Stoppable):
         assert self._prober is not None
         assert board is not None
         line = tuple(line_from(board.copy(), self._prober, best, self._is_over))
-        return Choice(best.move, best.score, mate_in(best.score), 0, 0, line, source="tablebase")
+        points = float(best.score > 0)
+        return Choice(best.move, best.score, mate_in(best.score), 0, 0, line, source="tablebase", points=points)
 
     @alone
     def value(self, board: Board, depth: int) -> int:
@@ -370,7 +377,7 @@ class Searcher(Stoppable):
             with watch:
                 yield
         finally:
-            self._ends, self._stop_asked = None, False
+            self._ends, self._stop_asked, self._drawn = None, False, ()
 
     @alone
     def think(self, root: Root, limits: SearchLimits, started: float | None = None) -> Choice:
@@ -511,7 +518,19 @@ class Searcher(Stoppable):
         nodes = sum(other.nodes for other in lines) + crew.count("nodes")
         hits = int(counters.tablebase_hits) + crew.count("tablebase_hits")
         pv = tuple(Move.from_code(code, self.variant.size) for code in codes)
-        return Choice(pv[0], score, mate_in(score), line.depth, nodes, pv, hits, selective_depth=selective, rank=rank)
+        own = line.nodes + (crew.count("nodes") if line is lines[0] else 0)
+        points = 0.5 if pv[0] in self._drawn else self._points(line.root.array, score, own)
+        found = Choice(pv[0], score, mate_in(score), line.depth, nodes, pv, hits, selective_depth=selective, rank=rank)
+        return found._replace(points=points)
+
+    def _points(self, array: NDArray[np.uint32], score: int, nodes: int) -> float | None:
+        """Return the expected points of the side to move, or None if they were not measured."""
+        if abs(score) > EVALUATION_LIMIT:
+            return float(score > 0)
+        if self._expectation is None:
+            return None
+        _, black, attackers, defenders = head(array).tolist()
+        return round(self._expectation.expected(score, attackers + defenders, nodes, black=bool(black)), 4)
 
     # -- the state ---------------------------------------------------------------------
 

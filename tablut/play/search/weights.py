@@ -12,6 +12,7 @@ shieldwalls) have separate sets.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from functools import cache
@@ -239,6 +240,17 @@ def load_patterns(variant: Variant) -> Patterns | None:
     """
     terrain, family = "".join(diagram_cells(variant.terrain)), weights_family(variant)
     return _stored_patterns(terrain, family) or _stored_patterns(terrain, family.removesuffix("_afar"))
+
+
+def evaluation_digest(variant: Variant) -> str:
+    """Return the SHA-256 digest of everything that a variant's evaluation is made from: weights, patterns and net."""
+    found = hashlib.sha256(repr(sorted(load_weights(variant).items())).encode())
+    if (patterns := load_patterns(variant)) is not None:
+        found.update(f"{patterns.terrain} {patterns.family}".encode())
+        for array in (patterns.line_scores, patterns.line_table, patterns.corner_scores, patterns.net):
+            found.update(f"{array.shape} {array.dtype.itemsize}".encode())
+            found.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+    return found.hexdigest()
 
 
 # -- net: a small neural network whose score is added to the terms and patterns ------------

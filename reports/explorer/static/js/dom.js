@@ -81,14 +81,13 @@ export function chip(wdl, dtm) {
   return el("span", { class: `chip ${wdl}`, title: words }, el("span", { "aria-hidden": "true", text: label }), el("span", { class: "sr", text: words }));
 }
 
-// Return white's expected points, 0 to 1, from a score for the side to move in centi-logits.
-export function whiteChance(score, turn) {
-  const chance = 1 / (1 + Math.exp(-Math.max(-3000, Math.min(3000, score)) / 100));
-  return turn === "white" ? chance : 1 - chance;
+// Return white's expected points, 0 to 1, from those of the side to move. Both are null if nobody has measured them.
+export function whitePoints(points, turn) {
+  return points === null || turn === "white" ? points : 1 - points;
 }
 
-// Return white's expected points in words, with the score from white's point of view.
-export function saidScore(score, turn) {
-  const whites = turn === "white" ? score : -score;
-  return `White expects ${Math.round(100 * whiteChance(score, turn))} % (${whites > 0 ? "+" : ""}${whites} centi-logits)`;
+// Return white's expected points in words, or the score if they were not measured for these rules.
+export function sayPoints(score, points, turn) {
+  if (points === null) return `${score > 0 ? "+" : ""}${score} for ${turn} (expected points not measured for these rules)`;
+  return `White is expected to score ${Math.round(100 * whitePoints(points, turn))} % of the points`;
 }

@@ -2,7 +2,7 @@
 
 import { Asks } from "./asks.js";
 import { BoardView } from "./board.js";
-import { byId, chip, complain, copy, el, plies, say, saidScore, verdict, whiteChance } from "./dom.js";
+import { byId, chip, complain, copy, el, plies, say, sayPoints, verdict, whitePoints } from "./dom.js";
 import { editor } from "./editor.js";
 import { Game } from "./game.js";
 import { onKeys } from "./keys.js";
@@ -146,16 +146,16 @@ function showThought(told, done) {
   const proven = (line) => line.mate !== null && line.mate !== undefined;
   const whites = (line) => (line.mate > 0) === (told.turn === "white");
   const wins = (line) => `${whites(line) ? "White" : "Black"} wins in ${plies(Math.abs(line.mate))}`;
-  const chance = (line) => (proven(line) ? Number(whites(line)) : whiteChance(line.score ?? 0, told.turn));
-  bar.value = chance(told);
-  const words = proven(told) ? wins(told) : saidScore(told.score ?? 0, told.turn);
-  const short = (line) => (proven(line) ? wins(line) : `White ${Math.round(100 * chance(line))} %`);
+  bar.value = whitePoints(told.points, told.turn) ?? 0.5;
+  bar.hidden = told.points === null;
+  const words = proven(told) ? wins(told) : sayPoints(told.score ?? 0, told.points, told.turn);
+  const short = (line) => (proven(line) ? wins(line) : line.points === null ? String(line.score) : `White ${Math.round(100 * whitePoints(line.points, told.turn))} %`);
   const lines = told.lines.map((line, rank) =>
-    el("li", { class: RANKS[rank] }, el("strong", { text: short(line) }), el("span", { class: "mono line", text: ` ${line.pv.join("  ")}` })),
+    el("li", { class: RANKS[rank] }, el("strong", { text: short(line) }), el("span", { class: "mono line", text: ` ${line.pv.join("  ")}` }), line.depth === told.depth ? "" : el("span", { class: "quiet", text: ` (depth ${line.depth})` })),
   );
   byId("engine").replaceChildren(
     bar,
-    el("p", { class: "score" }, el("strong", { text: words }), el("span", { class: "quiet", text: ` depth ${told.depth}, ${told.nodes.toLocaleString("en")} nodes${done ? "" : " …"}` })),
+    el("p", { class: "score", title: proven(told) ? "" : `${told.score ?? 0} centi-logits for ${told.turn}` }, el("strong", { text: words }), el("span", { class: "quiet", text: ` depth ${told.depth}, ${told.nodes.toLocaleString("en")} nodes${done ? "" : " …"}` })),
     el("ol", { class: "lines", "aria-label": "Best lines" }, ...lines),
   );
   // Draw the best move's arrow last, on top of the others.

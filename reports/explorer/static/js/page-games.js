@@ -2,7 +2,7 @@
 
 import { Asks } from "./asks.js";
 import { BoardView } from "./board.js";
-import { byId, complain, el, plies, saidScore, say, several, svg, whiteChance } from "./dom.js";
+import { byId, complain, el, plies, say, sayPoints, several, svg, whitePoints } from "./dom.js";
 import { Game, hiddenRules, rulesOfAddress } from "./game.js";
 import { forgetGames, keepGame, keptGames, restoreGames } from "./kept.js";
 import { onKeys } from "./keys.js";
@@ -177,14 +177,8 @@ function go(ply) {
   show();
 }
 
-function chanceBefore(ply) {
-  if (ply.wdl === "draw" || ply.wdl === "unresolved") return 0.5;
-  if (ply.wdl) return (ply.wdl === "win") === (ply.side === "white") ? 1 : 0;
-  return whiteChance(ply.score, ply.side);
-}
-
 function knownBefore(ply) {
-  if (!ply.wdl) return saidScore(ply.score, ply.side);
+  if (!ply.wdl) return sayPoints(ply.score, ply.points, ply.side);
   return `${ply.wdl}${ply.dtm === null ? "" : ` in ${plies(ply.dtm)}`} for ${ply.side}`;
 }
 
@@ -194,14 +188,14 @@ function saidOfPly() {
     byId("ply-said").textContent = "";
     return;
   }
-  const lost = ply.loss >= 0.005 ? `gave away ${Math.round(100 * ply.loss)} % of a point` : "cost nothing";
+  const lost = ply.loss === null ? "its cost in points is not known" : ply.loss >= 0.005 ? `gave away ${Math.round(100 * ply.loss)} % of a point` : "cost nothing";
   const better = ply.best.length && !ply.best.includes(ply.move) ? ` Better: ${ply.best.slice(0, 3).join(", ")}.` : "";
   byId("ply-said").textContent = `Ply ${ply.ply}, ${ply.side} ${ply.move}: ${lost}${ply.grade ? `, ${/^[aeiou]/.test(ply.grade) ? "an" : "a"} ${ply.grade}` : ""}${ply.missed_win ? ", missing a win" : ""}.${better} Before it: ${knownBefore(ply)}.`;
 }
 
 function drawGraph() {
-  if (!analysis) return;
-  const chances = analysis.plies.map(chanceBefore);
+  if (!analysis || analysis.plies.some((ply) => ply.points === null)) return;
+  const chances = analysis.plies.map((ply) => whitePoints(ply.points, ply.side));
   const last = analysis.outcome;
   chances.push(last ? (last.startsWith("white") ? 1 : last.startsWith("black") ? 0 : 0.5) : chances.at(-1));
   const width = Math.max(chances.length - 1, 1);
@@ -222,7 +216,7 @@ function drawGraph() {
 
 function showReports() {
   const line = (side, report) =>
-    el("p", { text: `${side}: ${report.accuracy === null ? "no move" : `accuracy ${report.accuracy.toFixed(1)} %`}; ${several(report.blunders, "blunder")}, ${several(report.mistakes, "mistake")}, ${several(report.inaccuracies, "inaccuracy", "inaccuracies")}, ${several(report.missed_wins, "missed win")}` });
+    el("p", { text: `${side}: ${!report.moves ? "no move" : report.accuracy === null ? "accuracy not measured for these rules" : `accuracy ${report.accuracy.toFixed(1)} %`}; ${several(report.blunders, "blunder")}, ${several(report.mistakes, "mistake")}, ${several(report.inaccuracies, "inaccuracy", "inaccuracies")}, ${several(report.missed_wins, "missed win")}` });
   byId("reports").replaceChildren(line("White", analysis.white), line("Black", analysis.black));
   const error = analysis.first_decisive_error;
   byId("decisive").hidden = !error;
