@@ -96,7 +96,7 @@ stored_census = long_work(
 @app.default(table=True)
 @whole("--plies", least=0, most=999, help="Number of plies. [default: 3 without --all]")
 @flag("--all", "all_plies", help="Continue until no new positions appear (feasible on small boards only).")
-@option("--graph", metavar="FILE", help="Parquet file for the state graph of a complete census.")
+@option("--graph", metavar="FILE", help="NumPy archive (.npz) for the state graph of a complete census.")
 @flag("--full", help="Count a second time without symmetry, and compare the numbers.")
 @way_of_counting
 @stored_census

@@ -6,7 +6,7 @@ from one class to another form a single edge.
 
 from __future__ import annotations
 
-from importlib import import_module
+import io
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from tablut.engine.packing import count_children
 from tablut.errors import InputError
 from tablut.position import Position
 from tablut.results import Result
-from tablut.work.files import PARQUET, write_bytes
+from tablut.work.files import ARCHIVE, write_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,26 +142,16 @@ def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
 
 
 def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
-    """Write a state graph's edges to a Parquet file.
+    """Write a state graph as a compressed archive of NumPy arrays (``.npz``), which `numpy.load` reads.
 
-    The columns are ``source``, ``target`` and ``moves``, followed by the ply, winner and position of each end.
+    The arrays are the fields of `StateGraph` without ``words``, ``position`` with the text of each node's
+    representative, and ``variant`` with the name of the rule set.
     """
-    # The import is local, because loading pyarrow takes longer than most censuses.
-    arrow: Any = import_module("pyarrow")
-    parquet: Any = import_module("pyarrow.parquet")
-    columns: dict[str, Any] = {"source": graph.source, "target": graph.target, "moves": graph.moves}
-    for end in ("source", "target"):
-        columns[f"{end}_ply"] = graph.ply[columns[end]]
-        columns[f"{end}_winner"] = graph.winner[columns[end]]
-    # A dictionary array stores each text only once, even if its node has many edges.
-    texts = arrow.array(graph.positions(variant))
-    for end in ("source", "target"):
-        columns[f"{end}_position"] = arrow.DictionaryArray.from_arrays(columns[end].astype(np.int32), texts)
-    about = {"tablut.format": "state-graph 2", "tablut.variant": variant.name, "tablut.start": variant.start_position}
-    table = arrow.table(columns).replace_schema_metadata(about)
-    sink = arrow.BufferOutputStream()
-    parquet.write_table(table, sink, compression="zstd")
-    write_bytes(path, sink.getvalue().to_pybytes(), remedy="choose another file with `graph`", kind=PARQUET)
+    arrays: dict[str, Any] = {name: getattr(graph, name) for name in graph._fields if name != "words"}
+    arrays |= {"position": np.array(graph.positions(variant)), "variant": np.array(variant.name)}
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    write_bytes(path, content.getvalue(), remedy="choose another file with `graph`", kind=ARCHIVE)
 
 
 def graph_numbers(graph: StateGraph, path: Path) -> GraphNumbers:

@@ -21,7 +21,7 @@ from tablut.engine import engine_for
 from tablut.errors import SOME, THREADS, InputError, MachineError, TablutError, numbers, numbers_of, whole_number
 from tablut.results import ExactInt, Result
 from tablut.variants import Variant, VariantLike, as_variant
-from tablut.work.files import PARQUET, check_output
+from tablut.work.files import ARCHIVE, check_output
 from tablut.work.ledger import refuse_foreign, working_folder
 from tablut.work.progress import Observer, size_text
 from tablut.work.run import open_scheduler
@@ -55,7 +55,7 @@ def census(
     count : CountWish, optional
         Count the last ply, or a part of it, without storing its positions.
     graph : Path or str, optional
-        Parquet file to which a complete census writes the edges of its state graph.
+        NumPy archive to which a complete census writes its state graph.
     resources : Resources, optional
         Memory, disk, passes and workers for the census. The results do not depend on these resources.
     observer : Observer, optional
@@ -90,7 +90,7 @@ def census(
         raise InputError("counts only the last ply, and only up to symmetry", parameter="count", remedy=remedy)
     if resources.passes > 1 and plies is None:
         raise InputError("applies to the last ply only", parameter="passes", remedy="give `plies` instead of all")
-    check_output(graph, PARQUET, "choose another file with `graph`")
+    check_output(graph, ARCHIVE, "choose another file with `graph`")
     told = Observer() if observer is None else observer
     with (
         _enough_memory(),

@@ -25,21 +25,6 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 
-MOVED: Final = {
-    "tablut census --again": "use `tablut census count`",
-    "tablut census --count-last": "use `tablut census count`",
-    "tablut census --part": "use `tablut census count`",
-    "tablut census count --full": "use `tablut census --full`",
-    "tablut census --resume": "leave it out: work in a folder is always resumed",
-    "tablut prove --resume": "leave it out: work in a folder is always resumed",
-    "tablut puzzle make": "in a checkout, run python -m reports.studies.collection",
-    "tablut reachable estimate --resume": "leave it out: work in a folder is always resumed",
-    "tablut replay --repetition": "use `tablut games FILE`",
-    "tablut tablebase build --trace": "in a checkout, run python -m reports.studies.scale trace",
-}
-"""Former commands and options, and their replacements."""
-
-
 # -- parameters ----------------------------------------------------------------------------
 
 
@@ -208,9 +193,8 @@ class _Refusing(click.Command):
 
 
 def way_out(ctx: click.Context, word: str, known: Iterable[str]) -> str:
-    """Return a remedy for an unknown word: its replacement, the most similar known word, or the help command."""
-    moved = MOVED.get(f"{ctx.command_path} {word}")
-    return moved or did_you_mean(word, known, f"see `{ctx.command_path} --help`")
+    """Return a remedy for an unknown word: the most similar known word, or the help command."""
+    return did_you_mean(word, known, f"see `{ctx.command_path} --help`")
 
 
 # -- commands ------------------------------------------------------------------------------

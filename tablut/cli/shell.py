@@ -6,7 +6,6 @@ import errno
 import gc
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -30,8 +29,8 @@ from tablut.cli.streams import (
     watch_interrupts,
     write_output,
 )
-from tablut.errors import InputError, MachineError, OutputError, TablutError
-from tablut.work.files import excerpt, write_text
+from tablut.errors import InputError, MachineError, TablutError
+from tablut.work.files import excerpt
 from tablut.work.machine import check_address_space
 
 __all__ = ["command_specs", "main", "run"]
@@ -178,20 +177,13 @@ def _give_examples(command: click.Command, path: str, examples: Sequence[str]) -
 @click.group(cls=_Program, invoke_without_command=True)
 @click.option("--version", is_flag=True, help="Print the version and exit.")
 @click.option(
-    "--install-completion",
-    metavar="[SHELL]",
-    is_flag=False,
-    flag_value=_CALLING,
-    help="Install completion for bash, zsh, fish or powershell. [default: the calling shell]",
-)
-@click.option(
     "--show-completion",
     metavar="[SHELL]",
     is_flag=False,
     flag_value=_CALLING,
-    help="Print the script that installs completion. [default: for the calling shell]",
+    help="Print the completion script for bash, zsh, fish or powershell. [default: for the calling shell]",
 )
-def program(version: bool, install_completion: str | None, show_completion: str | None) -> None:
+def program(version: bool, show_completion: str | None) -> None:
     """Find exact answers about Tablut and related tafl games.
 
     With --json, before or after its name, every command prints one JSON object and nothing
@@ -205,10 +197,8 @@ def program(version: bool, install_completion: str | None, show_completion: str 
         from tablut import __version__
 
         click.echo(f"tablut {__version__}")
-    elif install_completion is not None:
-        click.echo(_install_completion(install_completion))
     elif show_completion is not None:
-        click.echo(_completion("--show-completion", show_completion).source(), nl=False)
+        click.echo(_completion(show_completion).source(), nl=False)
     else:
         return
     click.get_current_context().exit()
@@ -286,47 +276,14 @@ _MACHINE = frozenset(
 # -- completion with the tab key ----------------------------------------------------------
 
 
-def _completion(option: str, shell: str) -> ShellComplete:
-    """Return click's completion support for a shell, or raise an `InputError` about the option if there is none."""
+def _completion(shell: str) -> ShellComplete:
+    """Return click's completion support for a shell, or raise an `InputError` if there is none."""
     name = {"pwsh": "powershell"}.get(shell, shell) if shell != _CALLING else Path(os.environ.get("SHELL", "")).stem
     known = get_completion_class(name)
     if known is None:
         what = "cannot detect your shell" if shell == _CALLING else f"{shell!r} is not a supported shell"
-        raise InputError(what, subject=option, remedy=f"choose one of {', '.join(_SCRIPTS)}")
+        raise InputError(what, subject="--show-completion", remedy="choose one of bash, zsh, fish, powershell")
     return known(program, {}, "tablut", _COMPLETE)
-
-
-def _install_completion(shell: str) -> str:
-    """Install the completion script for a shell, and return a message that names the script's file."""
-    script = _completion("--install-completion", shell)
-    place, start, line = _SCRIPTS[script.name]
-    target = Path(place).expanduser()
-    try:
-        if script.name == "powershell":
-            asked = ["pwsh" if shell == "pwsh" else script.name, "-NoProfile", "-Command", "echo $profile"]
-            start = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-        write_text(target, script.source())
-        if start:
-            reads = Path(start).expanduser()
-            reads.parent.mkdir(parents=True, exist_ok=True)
-            if not reads.exists() or line not in reads.read_text(encoding="utf-8"):
-                with reads.open("a", encoding="utf-8") as file:
-                    file.write(f"\n{line}\n")
-    except (OSError, subprocess.SubprocessError) as error:
-        raise OutputError(str(error), subject="--install-completion") from error
-    return f"completion for {script.name} is installed in {target}; it takes effect in a new terminal"
-
-
-_SCRIPTS = {
-    "bash": ("~/.bash_completions/tablut.sh", "~/.bashrc", ". ~/.bash_completions/tablut.sh"),
-    "zsh": ("~/.zfunc/_tablut", "~/.zshrc", "fpath+=~/.zfunc; autoload -Uz compinit; compinit"),
-    "fish": ("~/.config/fish/completions/tablut.fish", "", ""),
-    "powershell": ("~/.config/tablut/completion.ps1", "", ". ~/.config/tablut/completion.ps1"),
-}
-"""For each shell: the file of its completion script, its start-up file, and the line to add there.
-
-Fish needs no such line. The path of PowerShell's start-up file is obtained from PowerShell itself.
-"""
 
 
 def _complete(group: click.Command) -> NoReturn:

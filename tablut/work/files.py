@@ -216,7 +216,7 @@ def beginning(pattern: bytes) -> Callable[[Path], bool]:
 
 OWN: Final = FileKind("a file of the toolkit", lambda _: True)
 """The kind of a file whose name was not chosen by a user, and which is therefore always replaced."""
-PARQUET: Final = FileKind("a Parquet file", beginning(b"PAR1"))
+ARCHIVE: Final = FileKind("an archive of NumPy arrays", beginning(b"PK\x03\x04"))
 
 
 def write_bytes(

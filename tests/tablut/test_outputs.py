@@ -34,8 +34,7 @@ WRITERS = {
     "proof": ("jsonl", f"puzzle solve -v {SMALL} -p WON --save-proof OUT"),
     "packed proof": ("gz", f"puzzle solve -v {SMALL} -p WON --save-proof OUT"),
     "certificates": ("gz", f"reachable estimate -v {SMALL} --samples 8 --lemma-samples 8 --certificates OUT"),
-    "graph": ("parquet", "census -v brandubh-5-4v0 --all --graph OUT"),
-    "table of games": ("parquet", f"{MATCH} --parquet OUT"),
+    "graph": ("npz", "census -v brandubh-5-4v0 --all --graph OUT"),
     "counts": ("json", f"exclusions -v {SMALL} --pieces 2 --out OUT"),
     "script": ("sh", "play --write-script . --player random"),
 }

@@ -52,7 +52,6 @@ book make {{folder}} {{text}} -v brandubh
 bestmove --book {{text}} --nodes 1
 bestmove --book-move «worst» --nodes 1
 serve --port 0 --games {{text}}
-match random random {FAST} --parquet {{text}}/x.parquet
 tournament random {FAST}
 tablebase build -v copenhagen --men 9 --store {{none}}
 bestmove --depth 999

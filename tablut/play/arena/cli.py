@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Final, TypeVar
 
 from tablut.cli.command import Decorator, NumberType, argument, bundle, command, option, real, whole
@@ -34,7 +33,6 @@ from tablut.play.arena.tournament import (
     TournamentSummary,
     measure,
     play_tournament,
-    write_games,
 )
 from tablut.play.book import BookOpenings
 from tablut.play.options import Budget, budget, control_option, hash_option
@@ -43,7 +41,7 @@ from tablut.play.search.limits import SearchLimits, TimeControl, nominal_points
 from tablut.position import Position
 from tablut.results import Result
 from tablut.variants import Variant, load_variant
-from tablut.work.files import PARQUET, check_output, store_path
+from tablut.work.files import store_path
 from tablut.work.progress import plural
 
 Played = TypeVar("Played")
@@ -136,7 +134,6 @@ class PairedOptions(GameOptions):
     position: str | None
     candidates: int
     grace: float | None
-    parquet: str | None
     openings: str | None
     control: TimeControl | None
     adjudicate_tables: str | None
@@ -148,7 +145,6 @@ class PairedOptions(GameOptions):
             raise InputError("cannot be combined with --movetime", subject="--tc", remedy="leave one out")
         start = read_position(self.position, load_variant(self.variant))
         rules, everyone = self.contestants(players, start, self.control)
-        check_output(self.parquet, PARQUET)
         if self.opening and self.candidates > 1:
             from tablut.engine import engine_for
 
@@ -179,8 +175,6 @@ class PairedOptions(GameOptions):
         games = [one.game for report in reports for one in report.played]
         if faults := [game.fault for game in games if game.termination in FAULTS]:
             warn(f"{len(faults):,} of {len(games):,} games were lost through a fault; the first fault: {faults[0]}")
-        if self.parquet is not None:
-            write_games(Path(self.parquet), reports)
 
 
 paired_options = bundle(
@@ -217,7 +211,6 @@ paired_options = bundle(
         "points or more, for example 95. A number over 100 is a score in centi-logits, and is converted. Games of "
         "players that report no score, such as random, are never decided in this way.",
     ),
-    option("--parquet", metavar="FILE", help="Parquet file to write, with one row for each game."),
     option(
         "--openings",
         metavar="FILE",

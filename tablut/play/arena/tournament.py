@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -22,7 +20,7 @@ from tablut.play.arena.plan import Contestant, MatchPlan, same_names
 from tablut.play.arena.statistics import elo_of, wilson
 from tablut.results import Result
 from tablut.variants import Variant
-from tablut.work.files import PARQUET, brief, child, write_bytes
+from tablut.work.files import brief, child
 from tablut.work.ledger import Kind, refuse_foreign
 
 
@@ -352,34 +350,3 @@ def _estimated(values: Sequence[float]) -> Estimated:
     error = float(norm.ppf(0.975)) * float(found.std(ddof=1)) / math.sqrt(len(found))
     # None of these measures can be negative, but the interval for a rare event could extend below 0.
     return Estimated(mean=round(mean, 4), low=round(max(0.0, mean - error), 4), high=round(mean + error, 4))
-
-
-# -- the games of matches as a Parquet table -----------------------------------------------
-
-
-def write_games(path: Path, reports: Sequence[MatchReport]) -> None:
-    """Write the games of matches as a Parquet table with one row for each game."""
-    # Imported here because pyarrow takes a long time to load. It has no type annotations.
-    pa: Any = import_module("pyarrow")
-    parquet: Any = import_module("pyarrow.parquet")
-
-    games = [(report.summary, one, one.game) for report in reports for one in report.played]
-    columns = {
-        "a": pa.array([summary.a for summary, _, _ in games], pa.string()),
-        "b": pa.array([summary.b for summary, _, _ in games], pa.string()),
-        "game": pa.array([one.number for _, one, _ in games], pa.int32()),
-        "a_is_white": pa.array([one.first_is_white for _, one, _ in games], pa.bool_()),
-        "winner": pa.array([game.winner for _, _, game in games], pa.string()),
-        "a_points": pa.array([one.points for _, one, _ in games], pa.float64()),
-        "termination": pa.array([game.termination for _, _, game in games], pa.string()),
-        "plies": pa.array([len(game.moves) for _, _, game in games], pa.int32()),
-        "white_seconds": pa.array([game.seconds[0] for _, _, game in games], pa.float64()),
-        "black_seconds": pa.array([game.seconds[1] for _, _, game in games], pa.float64()),
-        "white_nodes": pa.array([game.nodes[0] for _, _, game in games], pa.int64()),
-        "black_nodes": pa.array([game.nodes[1] for _, _, game in games], pa.int64()),
-        "fault": pa.array([game.fault for _, _, game in games], pa.string()),
-        "moves": pa.array([" ".join(map(str, game.moves)) for _, _, game in games], pa.string()),
-    }
-    content = io.BytesIO()
-    parquet.write_table(pa.table(columns), content, compression="zstd")
-    write_bytes(path, content.getvalue(), kind=PARQUET)
