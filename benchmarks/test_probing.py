@@ -58,7 +58,7 @@ def test_wdl_of_one_position(benchmark, folder, positions):
 
     def probe():
         for position in positions:
-            table.probe_wdl(position)
+            table.probe(position)
 
     probe()
     benchmark(probe)

@@ -63,7 +63,7 @@ VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "NaiveGame": lambda variant: NaiveGame(variant).start(),
     "Searcher": lambda variant: Searcher(variant, hash_mib=1).variant.digest,
     "make_player": lambda variant: type(make_player("random", variant, PlayerOptions(seed=1))),
-    "find_prober": lambda variant: find_prober(variant).probe_dtm(Board(NAME, TEXT)),
+    "find_prober": lambda variant: find_prober(variant).probe(Board(NAME, TEXT)).dtm,
     "bounds": lambda variant: bounds(variant).corrected,
     "spaces": lambda variant: sorted(spaces(variant)),
     "PaperEquations": lambda variant: PaperEquations(variant)["eq4"].verified_value(),
@@ -77,7 +77,7 @@ VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "Solver": lambda variant: Solver(variant).variant.digest,
     "solve": lambda variant: solve(variant, TEXT).dtm,
     "draw_strip": lambda variant: _untitled(draw_strip(variant, TEXT, ["c3-c4"])),
-    "prober_for": lambda variant: prober_for(variant).probe_wdl(Board(NAME, TEXT)),
+    "prober_for": lambda variant: prober_for(variant).probe(Board(NAME, TEXT)),
     "shipped_store": shipped_store,
 }
 POSITION_DOORS: dict[str, Callable[[Any], Any]] = {

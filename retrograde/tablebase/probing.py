@@ -4,8 +4,8 @@
 >>> from tablut.variants import load_variant
 >>> tablebase = prober_for(load_variant("ashton"))
 >>> position = Position.parse("9/9/9/4w4/2K6/9/9/9/4b4 b", 9)
->>> tablebase.probe_wdl(position), tablebase.probe_dtm(position), tablebase.max_men
-('loss', 2, 5)
+>>> tablebase.probe(position), tablebase.max_men
+(Verdict(wdl='loss', dtm=2), 5)
 >>> board = Board("ashton", position)
 >>> board.push(tablebase.best_moves(board)[0].move)
 >>> [(str(best.move), best.wdl, best.dtm) for best in tablebase.best_moves(board)[:1]]
@@ -30,7 +30,7 @@ from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cachetools import LRUCache
 
@@ -66,9 +66,6 @@ __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_st
 
 CACHE_BYTES: Final = 256 << 20
 """Default limit on the memory for unpacked chunks, in bytes. The ashton tiers of up to five men take 170 MiB."""
-
-Default = TypeVar("Default")
-Value = TypeVar("Value")
 
 
 class RatedMove(NamedTuple):
@@ -178,81 +175,6 @@ class Tablebase:
             If the tablebase is damaged.
         """
         return verdict_of(self.value(position), unforced=self._unforced)
-
-    def probe_wdl(self, position: PositionLike) -> Wdl:
-        """Return the value of a position for the side to move: ``win``, ``draw``, ``loss`` or ``unresolved``.
-
-        Raises the same errors as `probe`.
-
-        Parameters
-        ----------
-        position : Position, Board or str
-            The position. Under a move limit, the plies already made on a board count.
-
-        Returns
-        -------
-        str
-            The value.
-        """
-        return self.probe(position).wdl
-
-    def probe_dtm(self, position: PositionLike) -> int | None:
-        """Return the number of plies to the end of the game under best play.
-
-        Raises the same errors as `probe`.
-
-        Parameters
-        ----------
-        position : Position, Board or str
-            The position. Under a move limit, the plies already made on a board count.
-
-        Returns
-        -------
-        int or None
-            The number of plies, or None if neither side can force a win.
-        """
-        return self.probe(position).dtm
-
-    def get_wdl(self, position: PositionLike, default: Default | None = None) -> Wdl | Default | None:
-        """Return the result of `probe_wdl`, or a default if the material is not covered.
-
-        Parameters
-        ----------
-        position : Position, Board or str
-            The position. Under a move limit, the plies already made on a board count.
-        default : object
-            The result to return for a material that is not covered.
-
-        Returns
-        -------
-        str or object
-            The value, or the default.
-        """
-        return self._get(self.probe_wdl, position, default)
-
-    def get_dtm(self, position: PositionLike, default: Default | None = None) -> int | Default | None:
-        """Return the result of `probe_dtm`, or a default if the material is not covered.
-
-        Parameters
-        ----------
-        position : Position, Board or str
-            The position. Under a move limit, the plies already made on a board count.
-        default : object
-            The result to return for a material that is not covered.
-
-        Returns
-        -------
-        int, None or object
-            The number of plies, or the default.
-        """
-        return self._get(self.probe_dtm, position, default)
-
-    def _get(self, probe: Callable[[PositionLike], Value], position: PositionLike, default: Default) -> Value | Default:
-        """Return the result of a probe, or a default if the material is not covered."""
-        try:
-            return probe(position)
-        except MissingTableError:
-            return default
 
     def value(self, position: PositionLike) -> int:
         """Return the value of an undecided position as a signed number.

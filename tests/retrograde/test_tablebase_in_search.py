@@ -290,7 +290,7 @@ def test_a_line_from_the_root_goes_on_to_the_end(wdl: str, side: str) -> None:
     assert len(found.pv) == verdict.dtm > 1
     walk = root.copy()
     for left, move in zip(range(verdict.dtm, 0, -1), found.pv, strict=True):
-        assert tablebase.probe_dtm(walk.position) == left
+        assert tablebase.probe(walk.position).dtm == left
         walk.push(move)
     outcome = walk.outcome()
     assert outcome is not None

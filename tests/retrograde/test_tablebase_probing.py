@@ -215,7 +215,6 @@ def test_a_move_that_repeats_is_worth_what_the_rule_says(tmp_path, deep_variant,
         if tables["draw"].probe(position) == ("draw", None) and there_and_back(Board(deep_variant, position))
     )
     assert tables["loses"].probe(open_position) == ("unresolved", None)
-    assert tables["loses"].probe_wdl(open_position) == "unresolved"
     for name, expected in {"draw": ("draw", None), "loses": ("loss", 1)}.items():
         board = Board(tables[name].variant, open_position)
         repeats = there_and_back(board)
@@ -280,17 +279,3 @@ def test_words_of_boards_are_probed(sound: Path, truth: list[int]) -> None:
     for wrong in ([Board("brandubh-5-4v0")], ["5/5/5/5/5 w"], np.zeros((2, 3), dtype=np.uint32), np.zeros((1, 14))):
         with pytest.raises(InputError):
             engine.words(wrong)  # type: ignore[arg-type]
-
-
-# -- one position in four ways -------------------------------------------------------------
-
-
-def test_a_default_replaces_only_what_no_tier_covers(tablebase: Tablebase) -> None:
-    known, unknown = Position.parse(BARE, 5), tablebase.variant.start_position
-    verdict = tablebase.probe(known)
-    assert (tablebase.probe_wdl(known), tablebase.probe_dtm(known)) == (verdict.wdl, verdict.dtm)
-    assert (tablebase.get_wdl(known, "none"), tablebase.get_dtm(known, "none")) == (verdict.wdl, verdict.dtm)
-    for get in (tablebase.get_wdl, tablebase.get_dtm):
-        assert (get(unknown), get(unknown, 7)) == (None, 7)
-        with pytest.raises(InputError):
-            get("nonsense", 7)
