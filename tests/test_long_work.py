@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from counting.census import census
-from counting.census.counted import CountWish
+from counting.census.counted import CountRequest
 from counting.reachable.estimation import estimate
 from reports.verifying import verify_folder
 from retrograde.proofs.proving import ProofRun
@@ -33,7 +33,7 @@ def a_census(folder: Path, observer: Observer) -> object:
 
 
 def a_count(folder: Path, observer: Observer) -> object:
-    found = census(BOARD, plies=5, store=folder, count=CountWish((0, 5)), observer=observer).counted
+    found = census(BOARD, plies=5, store=folder, count=CountRequest((0, 5)), observer=observer).counted
     assert found is not None
     return found.digest
 

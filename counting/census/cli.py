@@ -27,7 +27,7 @@ app = Group()
 
 
 @dataclass(frozen=True)
-class _Way:
+class _CensusOptions:
     """The options shared by `census` and `census count`: how to count, and what to print."""
 
     variant: str
@@ -72,9 +72,9 @@ class _Way:
         return self.reply(report, ended=True)
 
 
-way_of_counting = bundle(
+census_options = bundle(
     "way",
-    _Way,
+    _CensusOptions,
     variant_option(default="ashton"),
     whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit and, without --store, disk limit."),
     real(
@@ -98,10 +98,10 @@ stored_census = long_work(
 @flag("--all", "all_plies", help="Continue until no new positions appear (feasible on small boards only).")
 @option("--graph", metavar="FILE", help="NumPy archive (.npz) for the state graph of a complete census.")
 @flag("--full", help="Count a second time without symmetry, and compare the numbers.")
-@way_of_counting
+@census_options
 @stored_census
 def census_command(
-    plies: int | None, all_plies: bool, graph: str | None, full: bool, way: _Way, work: LongWork
+    plies: int | None, all_plies: bool, graph: str | None, full: bool, way: _CensusOptions, work: LongWork
 ) -> Reply:
     """Count the positions that can be reached from the start, ply by ply.
 
@@ -119,18 +119,18 @@ def census_command(
 @whole("--plies", least=1, most=999, default=3, help="Number of plies.")
 @option("--part", default="1/1", metavar="K/N", help="Part K of N of the last ply, chosen by a hash.")
 @flag("--again", help="Repeat an earlier count, and compare the numbers.")
-@way_of_counting
+@census_options
 @stored_census
-def count_command(plies: int, part: str, again: bool, way: _Way, work: LongWork) -> Reply:
+def count_command(plies: int, part: str, again: bool, way: _CensusOptions, work: LongWork) -> Reply:
     """Count the positions of the last ply without storing them.
 
     The earlier plies are counted and stored in the same way as by `tablut census`. If only a part of the last ply is
     counted (--part), the numbers for the whole ply are estimated. With --again, the exit code is 1 if the numbers
     differ from those of the earlier count.
     """
-    from counting.census.counted import CountWish
+    from counting.census.counted import CountRequest
 
-    return way.run(work, plies, count=CountWish.part(part, way.passes, again=again))
+    return way.run(work, plies, count=CountRequest.part(part, way.passes, again=again))
 
 
 def _bfile(report: CensusReport) -> str:

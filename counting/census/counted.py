@@ -19,14 +19,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counting.census.buckets import BINS, LEAVES, family_marks
 from counting.census.rows import RowFile, cut, open_rows, read_rows
-from counting.census.search import CensusSearch, Making, TooLargeError
+from counting.census.search import CensusSearch, PlyBuilder, TooLargeError
 from counting.census.store import (
     HUNDREDTHS,
     CountRecord,
@@ -55,6 +55,7 @@ from tablut.work.ledger import drop
 from tablut.work.parts import PartSource
 from tablut.work.progress import plural, size_text
 from tablut.work.records import DamagedError, digest_of
+from tablut.work.run import PartResult
 
 _SAMPLE_ROWS: Final = 200_000
 _SLACK: Final = 1.15
@@ -62,7 +63,7 @@ _SLACK: Final = 1.15
 
 
 @dataclass(frozen=True)
-class CountWish:
+class CountRequest:
     """A request to count the last ply or a part of it.
 
     A request consists of the range of hundredths, the minimum number of passes, and a flag for repeating an earlier
@@ -74,7 +75,7 @@ class CountWish:
     again: bool = False
 
     @classmethod
-    def part(cls, text: str, passes: int, *, again: bool) -> CountWish:
+    def part(cls, text: str, passes: int, *, again: bool) -> CountRequest:
         """Return the request for a part of a ply. ``K/N`` means the K-th of N equal parts."""
         found = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", text)
         which, of = (0, 0) if found is None else map(int, found.groups())
@@ -98,7 +99,7 @@ class Counted(NamedTuple):
         return set(self.again) <= set(self.record.hundredths)
 
 
-def count_ply(search: CensusSearch, ply: int, wish: CountWish) -> Counted:
+def count_ply(search: CensusSearch, ply: int, wish: CountRequest) -> Counted:
     """Count a ply, or a part of it, without storing its positions."""
     found: list[Counted] = []
     while not found:
@@ -109,10 +110,10 @@ def count_ply(search: CensusSearch, ply: int, wish: CountWish) -> Counted:
     return found[0]
 
 
-class _CountedPly(Making[tuple[int, int]]):
+class _CountedPly(PlyBuilder[tuple[int, int]]):
     """The process of counting one ply without storing it. A pass is given by its range of bins."""
 
-    def __init__(self, search: CensusSearch, ply: int, wish: CountWish) -> None:
+    def __init__(self, search: CensusSearch, ply: int, wish: CountRequest) -> None:
         super().__init__(search, ply)
         self.wish = wish
         self.folder = self.store.count_folder(ply, again=wish.again)
@@ -217,7 +218,7 @@ class _CountedPly(Making[tuple[int, int]]):
 
     # -- one pass ----------------------------------------------------------------------
 
-    def make_pass(self, some: tuple[int, int], step: str, *, last: bool) -> list[dict[str, Any]]:
+    def make_pass(self, some: tuple[int, int], step: str, *, last: bool) -> list[PartResult]:
         pending = [(max(some[0], first), min(some[1], end)) for first, end in self._pending()]
         pending = [bins for bins in pending if bins[0] < bins[1]]
         if not pending:
@@ -244,8 +245,8 @@ class _CountedPly(Making[tuple[int, int]]):
             target, owner = self.store.work_file(self.ply, name, number), self.owner(number, plan)
             tasks.append(SortTask(search.variant, search.full, owner, target, source, *leaves, bins, name == "known"))
         rows = [task.rows for task in tasks]
-        answers = self.run(f"{step}sort {name}", tasks, sum(rows), lambda answer: rows[answer["number"]])
-        return tuple(PartSource(task.target, answer["digest"]) for task, answer in zip(tasks, answers, strict=True))
+        answers = self.run(f"{step}sort {name}", tasks, sum(rows), lambda answer: rows[answer.number])
+        return tuple(PartSource(task.target, answer.digest) for task, answer in zip(tasks, answers, strict=True))
 
     def _tally_tasks(
         self,

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from counting.census.counted import Counted, CountWish, count_ply
+from counting.census.counted import Counted, CountRequest, count_ply
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
 from counting.census.search import CensusLimits, CensusSearch, Resources, TooLargeError
 from counting.census.store import HUNDREDTHS, WHOLE, CensusStore, CountRecord, Hundredth, PlyRecord, SealedPly, ended
@@ -34,7 +34,7 @@ def census(
     plies: int | None = None,
     full: bool = False,
     store: Path | str | None = None,
-    count: CountWish | None = None,
+    count: CountRequest | None = None,
     graph: Path | str | None = None,
     resources: Resources = Resources(),  # noqa: B008
     observer: Observer | None = None,
@@ -52,7 +52,7 @@ def census(
         Repeat the census without symmetry and compare the numbers.
     store : Path or str, optional
         Folder for the positions. The default is a temporary folder of at most ``resources.memory`` bytes.
-    count : CountWish, optional
+    count : CountRequest, optional
         Count the last ply, or a part of it, without storing its positions.
     graph : Path or str, optional
         NumPy archive to which a complete census writes its state graph.

@@ -36,10 +36,10 @@ from counting.census.toolbox import start_rows, toolbox
 from tablut.errors import InputError
 from tablut.work.clocks import thread_clock
 from tablut.work.ledger import damaged
-from tablut.work.parts import Owner, PartSource
+from tablut.work.parts import Owner, PartFile, PartSource
 from tablut.work.progress import Observer, duration, plural, size_text
 from tablut.work.records import DamagedError, digest_of
-from tablut.work.run import Mending, made_part, run_parts
+from tablut.work.run import Mending, PartResult, made_part, run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -209,8 +209,7 @@ class CensusSearch:
         owner = Owner(plan=digest_of(["start", self.store.game, self.full]), step=0, number=0)
         target = self.store.part(0, 0)
         part = write_part(target, self.tools, rows, (counts, sums), owner, children=0, began=thread_clock())
-        made = {"digest": part.digest, "bytes": part.length}
-        return self._commit(owner.plan, [made], [0] * EXPANSION_COUNTERS, part.cpu)
+        return self._commit(owner.plan, [part], [0] * EXPANSION_COUNTERS, part.cpu)
 
     def _next_ply(self, passes: int) -> None:
         # The ply may already be stored, if an earlier ply was damaged and has been made again.
@@ -221,16 +220,18 @@ class CensusSearch:
             passes = self._passes_needed(passes)
             self._check_space(passes)
             self.passes = max(self.passes, passes)
-            making = _StoredPly(self, passes)
-            merged = making.make()
-            record = self._commit(making.plan, merged, making.counters or [], making.cpu)
+            builder = _StoredPly(self, passes)
+            merged = builder.make()
+            record = self._commit(builder.plan, merged, builder.counters or [], builder.cpu)
         self.records.append(record)
 
-    def _commit(self, plan: str, merged: Sequence[dict[str, Any]], expanded: Sequence[int], cpu: float) -> PlyRecord:
+    def _commit(
+        self, plan: str, merged: Sequence[PartResult | PartFile[Any]], expanded: Sequence[int], cpu: float
+    ) -> PlyRecord:
         """Write the record that completes a ply, using the results of the tasks that made its parts."""
         ply = len(self.records)
-        entries = [{"bytes": part["bytes"], "digest": part["digest"]} for part in merged]
-        files = [open_rows(self.store.part(ply, number), entry["digest"]) for number, entry in enumerate(entries)]
+        entries = [{"bytes": part.length, "digest": part.digest} for part in merged]
+        files = [open_rows(self.store.part(ply, number), part.digest) for number, part in enumerate(merged)]
         content = {
             **part_sums(files),
             "game": self.store.game,
@@ -372,7 +373,7 @@ class CensusSearch:
 Range = TypeVar("Range")
 
 
-class Making(ABC, Generic[Range]):
+class PlyBuilder(ABC, Generic[Range]):
     """The process of making one ply, in passes over ranges of hashes."""
 
     def __init__(self, search: CensusSearch, ply: int) -> None:
@@ -385,16 +386,16 @@ class Making(ABC, Generic[Range]):
         self.passes: list[Range] = []
         self.cpu = 0.0
 
-    def make(self) -> list[dict[str, Any]]:
+    def make(self) -> list[PartResult]:
         """Run all passes, and return the results of the tasks that wrote the permanent files."""
-        answers: list[dict[str, Any]] = []
+        answers: list[PartResult] = []
         for number, some in enumerate(self.passes):
             step = f"pass {number + 1} of {len(self.passes)}, " if len(self.passes) > 1 else ""
             answers += self.make_pass(some, step, last=number == len(self.passes) - 1)
         return answers
 
     @abstractmethod
-    def make_pass(self, some: Range, step: str, *, last: bool) -> list[dict[str, Any]]:
+    def make_pass(self, some: Range, step: str, *, last: bool) -> list[PartResult]:
         """Write the missing files of a pass. After every pass except the last, remove the intermediate files."""
 
     def owner(self, number: int, plan: str) -> Owner:
@@ -406,17 +407,17 @@ class Making(ABC, Generic[Range]):
         step: str,
         tasks: Sequence[RowTask],
         total: int,
-        done: Callable[[dict[str, Any]], int] = lambda answer: answer["stats"].children,
-    ) -> list[dict[str, Any]]:
+        done: Callable[[PartResult], int] = lambda answer: answer.stats.children,
+    ) -> list[PartResult]:
         """Run tasks and report progress. ``done`` maps a task's result to the amount of work done."""
         observer = self.search.observer
         observer.begin(f"ply {self.ply} {step}", total)
         answers = run_parts(self.search.scheduler, tasks, observer.say, lambda answer: observer.advance(done(answer)))
-        self.cpu += sum(answer["cpu"] for answer in answers)
+        self.cpu += sum(answer.cpu for answer in answers)
         return answers
 
 
-class _StoredPly(Making[list[tuple[int, int]]]):
+class _StoredPly(PlyBuilder[list[tuple[int, int]]]):
     """The process of making and storing the next ply. A pass is a list of ranges of leaves, one for each merge."""
 
     def __init__(self, search: CensusSearch, passes: int) -> None:
@@ -433,7 +434,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         self.counters: list[int] | None = None
         self._parts = 0
 
-    def make_pass(self, some: list[tuple[int, int]], step: str, *, last: bool) -> list[dict[str, Any]]:
+    def make_pass(self, some: list[tuple[int, int]], step: str, *, last: bool) -> list[PartResult]:
         search, first = self.search, self._parts
         self._parts += len(some)
         tasks = [
@@ -464,13 +465,13 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         tasks = self._expand_tasks(leaves)
         share = self.before.next_children * (leaves[1] - leaves[0]) // LEAVES
         answers = self.run(f"{step}expand", tasks, share)
-        counters = [sum(answer["stats"].counters[place] for answer in answers) for place in range(EXPANSION_COUNTERS)]
+        counters = [sum(answer.stats.counters[place] for answer in answers) for place in range(EXPANSION_COUNTERS)]
         if self.counters not in (None, counters):
             raise ArithmeticError(
                 f"ply {self.ply}: {step}expanded {counters}, but the previous pass expanded {self.counters}"
             )
         self.counters = counters
-        return tuple(PartSource(task.target, answer["digest"]) for task, answer in zip(tasks, answers, strict=True))
+        return tuple(PartSource(task.target, answer.digest) for task, answer in zip(tasks, answers, strict=True))
 
     def _expand_tasks(self, leaves: tuple[int, int]) -> list[ExpandTask]:
         search = self.search

@@ -52,7 +52,7 @@ from tablut.work.files import check_output
 from tablut.work.ledger import claim, working_folder
 from tablut.work.parts import Owner, PartFile
 from tablut.work.progress import Observer
-from tablut.work.run import PartTask, Scheduler, open_scheduler, run_parts
+from tablut.work.run import PartResult, PartTask, Scheduler, open_scheduler, run_parts
 
 
 @lru_cache(maxsize=32)
@@ -444,9 +444,9 @@ class _Run:
         """Decide the stage's chunks that have no stored result, and keep all results."""
         tasks = {task.owner.number: task for task in (_Task(self.plan, one, *self.plan.place(one)) for one in chunks)}
 
-        def took(answer: dict[str, Any]) -> None:
-            chunk = tasks[answer["number"]].chunk
-            self.results[chunk.name] = answer["stats"].result
+        def took(answer: PartResult) -> None:
+            chunk = tasks[answer.number].chunk
+            self.results[chunk.name] = answer.stats.result
             self.observer.advance(chunk.count)
 
         self.observer.begin(stage, sum(chunk.count for chunk in chunks))

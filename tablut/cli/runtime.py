@@ -237,7 +237,7 @@ def progress(name: str) -> Iterator[Observer]:
     )
     watched, ended = console.is_terminal, threading.Event()
     with Progress(*columns, console=console, disable=not watched, transient=True) as display:
-        shown = _Shown(name, display)
+        shown = _ProgressDisplay(name, display)
         if not watched:
             threading.Thread(target=shown.speak_until, args=(ended,), daemon=True).start()
         try:
@@ -246,7 +246,7 @@ def progress(name: str) -> Iterator[Observer]:
             ended.set()
 
 
-class _Shown(Observer):
+class _ProgressDisplay(Observer):
     """Observer that shows a command's progress. Rates and forecasts exclude the time spent on compiling."""
 
     def __init__(self, name: str, display: Progress) -> None:

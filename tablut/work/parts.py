@@ -229,7 +229,7 @@ def _opened(path: Path, kind: Any, _: tuple[int, ...]) -> PartFile[Any]:
 
 
 @dataclass
-class _Growing:
+class _OpenSection:
     """A section that is being written in blocks."""
 
     dtype: Any
@@ -244,7 +244,7 @@ class PartWriter:
 
     def __init__(self, target: Path) -> None:
         self.target, self._what = target, f"file {str(target)!r}"
-        self._growing, self._sections = dict[str, _Growing](), dict[str, Section]()
+        self._growing, self._sections = dict[str, _OpenSection](), dict[str, Section]()
         self._bytes = 0
         with writing(self._what):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -272,14 +272,14 @@ class PartWriter:
 
     def add(self, name: str, items: NDArray[Any]) -> None:
         """Append items to a compressed section."""
-        section = self._growing.setdefault(name, _Growing(items.dtype))
+        section = self._growing.setdefault(name, _OpenSection(items.dtype))
         section.items += len(items)
         section.held += len(items)
         section.rest.append(items)
         if section.held >= BLOCK:
             self._pack(section, section.held - section.held % BLOCK)
 
-    def _pack(self, section: _Growing, count: int) -> None:
+    def _pack(self, section: _OpenSection, count: int) -> None:
         """Write the first ``count`` buffered items in a section, block by block."""
         codec, held = block_codec(), section.rest[0] if len(section.rest) == 1 else np.concatenate(section.rest)
         for at in range(0, count, BLOCK):

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from tablut.errors import THREADS, InputError, MachineError, TablutError
 from tablut.work.clocks import thread_clock
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tablut.work.parts import Owner, PartFile
 
 Task = TypeVar("Task")
+Answer = TypeVar("Answer")
 
 _PATIENCE: Final = 5
 """Maximum response time of a scheduler in seconds."""
@@ -56,27 +57,27 @@ class Scheduler:
     """Number of tasks that run at the same time in one process and share its memory."""
 
     def run(
-        self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
-    ) -> list[dict[str, Any]]:
+        self, function: Callable[[Task], Answer], tasks: Sequence[Task], done: Callable[[Answer], None]
+    ) -> list[Answer]:
         """Run a function on every task, and return the results in task order.
 
         ``done`` is called with each result as soon as it arrives, in the caller's thread.
         """
-        answers: list[dict[str, Any]] = [{}] * len(tasks)
+        answers: dict[int, Answer] = {}
         left = iter(tasks)
 
-        def kept(number: int, answer: dict[str, Any]) -> None:
+        def kept(number: int, answer: Answer) -> None:
             done(answer)
             answers[number] = answer
 
         self._fed(function, lambda: next(left, None), kept)
-        return answers
+        return [answers[number] for number in range(len(tasks))]
 
     def feed(
         self,
-        function: Callable[[Task], dict[str, Any]],
+        function: Callable[[Task], Answer],
         draw: Callable[[], Task | None],
-        done: Callable[[dict[str, Any]], None],
+        done: Callable[[Answer], None],
     ) -> None:
         """Run a function on tasks that ``draw`` supplies, until ``draw`` returns None and all tasks have ended.
 
@@ -85,7 +86,7 @@ class Scheduler:
         self._fed(function, draw, lambda _, answer: done(answer))
 
     def _fed(
-        self, function: Callable[[Task], dict[str, Any]], draw: Callable[[], Task | None], done: Callable[..., None]
+        self, function: Callable[[Task], Answer], draw: Callable[[], Task | None], done: Callable[..., None]
     ) -> None:
         """Keep all workers busy. Call ``done`` with the number and the result of each task, in the caller's thread."""
         running: dict[Any, int] = {}
@@ -100,7 +101,7 @@ class Scheduler:
                 for future in self._first(set(running)):
                     done(running.pop(future), future.result())
 
-    def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
+    def _submit(self, function: Callable[[Task], Answer], task: Task) -> Any:
         raise NotImplementedError
 
     def _first(self, running: set[Any]) -> Any:
@@ -126,7 +127,7 @@ class LocalScheduler(Scheduler):
         self._processes = processes
         self._pool: Executor | None = None
 
-    def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
+    def _submit(self, function: Callable[[Task], Answer], task: Task) -> Any:
         """Start a task. The pool is kept for the next run, together with the memory that its threads have allocated."""
         if self._pool is None:
             spawn = get_context("spawn")
@@ -159,7 +160,7 @@ class ClusterScheduler(Scheduler):
         threads = client.nthreads().values()
         self.workers, self.sharing = sum(threads), max(threads)
 
-    def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
+    def _submit(self, function: Callable[[Task], Answer], task: Task) -> Any:
         return self.client.submit(function, task, pure=False)
 
     def _first(self, running: set[Any]) -> Any:
@@ -299,16 +300,16 @@ def run_parts(
     scheduler: Scheduler,
     tasks: Sequence[PartTask],
     tell: Callable[[str], object],
-    done: Callable[[dict[str, Any]], object],
-) -> list[dict[str, Any]]:
-    """Run tasks, report damage, and call ``done`` with each result; see `run_part`."""
+    done: Callable[[PartResult], object],
+) -> list[PartResult]:
+    """Run tasks, report damage, and call ``done`` with each result."""
 
-    def took(answer: dict[str, Any]) -> None:
-        if answer["damage"]:
-            tell(answer["damage"])
-        done(answer)
+    def on_result(result: PartResult) -> None:
+        if result.damage:
+            tell(result.damage)
+        done(result)
 
-    return scheduler.run(run_part, tasks, took) if tasks else []
+    return scheduler.run(run_part, tasks, on_result) if tasks else []
 
 
 def made_part(task: PartTask) -> PartFile[Any] | None:
@@ -319,13 +320,25 @@ def made_part(task: PartTask) -> PartFile[Any] | None:
     return part if part.header.owner == task.owner else None
 
 
-def run_part(task: PartTask) -> dict[str, Any]:
-    """Run a task unless its part already exists; return a description of the part.
+class PartResult(NamedTuple):
+    """Description of a task's part.
 
-    The result contains the ``number`` of the owner, the ``digest`` and ``stats`` of the part, its length in ``bytes``,
-    and the processor time in seconds (``cpu``). It also states whether the part was written ``now``, and describes the
-    ``damage`` of an earlier part, if any.
+    ``number`` is that of its owner, ``length`` is in bytes, and ``cpu`` is the processor time in seconds. ``now`` is
+    false if the part already existed. ``damage`` describes the damage of an earlier part, and is empty if there was
+    none.
     """
+
+    number: int
+    digest: str
+    length: int
+    stats: Any
+    cpu: float
+    now: bool
+    damage: str
+
+
+def run_part(task: PartTask) -> PartResult:
+    """Run a task unless its part already exists; return a description of the part."""
     began, damage, part = thread_clock(), "", None
     try:
         part = made_part(task)
@@ -335,8 +348,7 @@ def run_part(task: PartTask) -> dict[str, Any]:
     now = part is None
     if part is None:
         part = task.make(began)
-    about = {"number": task.owner.number, "digest": part.digest, "bytes": part.length, "stats": part.header.stats}
-    return {**about, "cpu": part.cpu, "now": now, "damage": damage}
+    return PartResult(task.owner.number, part.digest, part.length, part.header.stats, part.cpu, now, damage)
 
 
 _TRIES: Final = 3

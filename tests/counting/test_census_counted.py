@@ -12,7 +12,7 @@ from fuses import Fuse, KilledError
 
 from counting.census import census
 from counting.census.buckets import LEAF_BITS, family_bins, family_marks
-from counting.census.counted import Counted, CountWish, count_ply
+from counting.census.counted import Counted, CountRequest, count_ply
 from counting.census.rows import leaves_digest, open_rows, read_rows
 from counting.census.search import CensusLimits, CensusSearch, Resources, TooLargeError
 from counting.census.store import HUNDREDTHS, CensusStore, CountRecord
@@ -50,7 +50,7 @@ class Listener(Observer):
 
 def counting(
     folder: Path,
-    wish: CountWish,
+    wish: CountRequest,
     limits: CensusLimits = WIDE,
     scheduler: LocalScheduler | None = None,
     listener: Listener | None = None,
@@ -88,14 +88,14 @@ def before(stored: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def truth(before: Path, tmp_path_factory: pytest.TempPathFactory) -> CountRecord:
     folder = tmp_path_factory.mktemp("truth") / "classes"
     shutil.copytree(before, folder)
-    return counting(folder, CountWish()).record
+    return counting(folder, CountRequest()).record
 
 
 def copied(before: Path, folder: Path) -> Path:
     return Path(shutil.copytree(before, folder / "classes"))
 
 
-TENTH = CountWish((0, 10))
+TENTH = CountRequest((0, 10))
 
 
 def interrupted(before: Path, folder: Path, tasks: int = 9) -> Path:
@@ -123,7 +123,7 @@ def test_counted_is_what_is_stored(stored: Path, truth: CountRecord) -> None:
 
 
 def test_passes_change_nothing(before: Path, truth: CountRecord, tmp_path: Path) -> None:
-    found = counting(copied(before, tmp_path), CountWish(passes=12), NARROW)
+    found = counting(copied(before, tmp_path), CountRequest(passes=12), NARROW)
     assert found.passes >= 7  # no bin is cut
     assert found.record.digest == truth.digest
     assert found.record.hundredths == truth.hundredths
@@ -134,7 +134,7 @@ def test_passes_change_nothing(before: Path, truth: CountRecord, tmp_path: Path)
 def test_the_full_game(tmp_path: Path) -> None:
     ashton = load_variant("ashton")
     plain = census(ashton, plies=3).plies[3]
-    report = census(ashton, plies=3, store=tmp_path, count=CountWish(passes=3))
+    report = census(ashton, plies=3, store=tmp_path, count=CountRequest(passes=3))
     assert report.counted is not None
     assert report.counted.whole
     assert report.plies[3].stored is False
@@ -144,14 +144,14 @@ def test_the_full_game(tmp_path: Path) -> None:
 
 def test_threads_and_a_part_after_another(before: Path, truth: CountRecord, tmp_path: Path) -> None:
     folder = copied(before, tmp_path)
-    first = counting(folder, CountWish.part("2/10", 1, again=False)).record
+    first = counting(folder, CountRequest.part("2/10", 1, again=False)).record
     assert [each.number for each in first.hundredths] == list(range(10, 20))
     assert first.hundredths == truth.hundredths[10:20]
     assert not first.whole
-    second = counting(folder, CountWish.part("1/2", 2, again=False), NARROW, LocalScheduler(3)).record
+    second = counting(folder, CountRequest.part("1/2", 2, again=False), NARROW, LocalScheduler(3)).record
     assert second.hundredths == truth.hundredths[:50]
-    assert counting(folder, CountWish()).record.digest == truth.digest
-    nothing = counting(folder, CountWish())
+    assert counting(folder, CountRequest()).record.digest == truth.digest
+    nothing = counting(folder, CountRequest())
     assert nothing.passes == 0
     assert nothing.record.digest == truth.digest
 
@@ -159,9 +159,9 @@ def test_threads_and_a_part_after_another(before: Path, truth: CountRecord, tmp_
 def test_a_part_counted_again(before: Path, truth: CountRecord, tmp_path: Path) -> None:
     folder = copied(before, tmp_path)
     with pytest.raises(InputError, match=r"^again: .* was not counted before; .*`again`"):
-        counting(folder, CountWish(again=True))
+        counting(folder, CountRequest(again=True))
     counting(folder, TENTH)
-    again = counting(folder, CountWish.part("2/20", 3, again=True), NARROW)
+    again = counting(folder, CountRequest.part("2/20", 3, again=True), NARROW)
     assert again.passes >= 3
     assert again.again == truth.hundredths[5:10]
     assert again.agrees
@@ -171,11 +171,11 @@ def test_a_part_counted_again(before: Path, truth: CountRecord, tmp_path: Path) 
 
 
 def test_what_a_part_may_be() -> None:
-    assert CountWish.part("1/1", 1, again=False) == CountWish()
-    assert CountWish.part("20/20", 2, again=True) == CountWish((95, 100), 2, True)
+    assert CountRequest.part("1/1", 1, again=False) == CountRequest()
+    assert CountRequest.part("20/20", 2, again=True) == CountRequest((95, 100), 2, True)
     for text in ("0/10", "11/10", "1/3", "1/0", "1", "a/b", "-1/10", "1/10 ", "²/10", "1" * 99 + "/10"):
         with pytest.raises(InputError, match=r"^part "):
-            CountWish.part(text, 1, again=False)
+            CountRequest.part(text, 1, again=False)
 
 
 # -- families and kernels ------------------------------------------------------------------
@@ -212,7 +212,7 @@ def test_dying_after_every_few_tasks(before: Path, truth: CountRecord, tmp_path:
     while True:
         try:
             # Another number of passes each time: what is counted stays counted.
-            wish = CountWish(passes=1 + deaths % 4)
+            wish = CountRequest(passes=1 + deaths % 4)
             found = counting(folder, wish, (WIDE, NARROW)[deaths % 2], Fuse(23))
         except KilledError:
             deaths += 1
@@ -227,20 +227,20 @@ def test_a_pass_goes_on_inside(before: Path, truth: CountRecord, tmp_path: Path)
     """What a killed pass has sorted and counted is not done again."""
     folder = copied(before, tmp_path)
     with pytest.raises(KilledError):
-        counting(folder, CountWish(), NARROW, Fuse(60))
+        counting(folder, CountRequest(), NARROW, Fuse(60))
     kept = {path: path.stat().st_mtime_ns for path in folder.rglob("*.rows")}
     assert any(path.name.startswith("parents") for path in kept)
     tallies = [path for path in kept if path.name.startswith("tally")]
     assert tallies
     fuse = Fuse(100_000)
-    assert counting(folder, CountWish(), NARROW, fuse).record.digest == truth.digest
+    assert counting(folder, CountRequest(), NARROW, fuse).record.digest == truth.digest
     assert all(name.startswith("tally") for name in fuse.made)
     assert all(path.stat().st_mtime_ns == kept[path] for path in tallies)
 
 
 def test_a_bad_tally_is_named(before: Path, truth: CountRecord, tmp_path: Path) -> None:
     folder = interrupted(before, tmp_path)
-    report = census("brandubh-5-4v4", plies=4, store=tmp_path / "other", count=CountWish((0, 2)))
+    report = census("brandubh-5-4v4", plies=4, store=tmp_path / "other", count=CountRequest((0, 2)))
     assert report.counted is not None
     foreign = next((tmp_path / "other").glob("classes/count-*/tally-*"))
     tally, moved = sorted(folder.glob("count-*/tally-*"))[2:4]
@@ -283,7 +283,7 @@ def test_what_a_killed_comparison_left_goes(before: Path, tmp_path: Path) -> Non
     left = folder / f"again-{PLY:03}" / ".tally-0000-0040.rows.abc.tmp"
     left.parent.mkdir()
     left.touch()
-    counting(folder, CountWish((0, 1)))
+    counting(folder, CountRequest((0, 1)))
     assert not left.exists()
 
 
@@ -307,7 +307,7 @@ def test_a_bad_record_is_named(before: Path, truth: CountRecord, tmp_path: Path)
 
 def test_verify_knows_a_counted_ply(before: Path, stored: Path, truth: CountRecord, tmp_path: Path) -> None:
     folder = copied(before, tmp_path)
-    counting(folder, CountWish())
+    counting(folder, CountRequest())
     report = verify_census(folder, BOARD)
     assert report.failures == 0
     assert report.counted == PLY
@@ -332,16 +332,16 @@ def test_the_disk_decides_how_many_passes(before: Path, truth: CountRecord, tmp_
     folder = copied(before, tmp_path)
     kept = sum(path.stat().st_size for path in folder.rglob("*.rows"))
     listener = Listener()
-    found = counting(folder, CountWish(), replace(WIDE, disk_bytes=kept + 11_000), None, listener)
+    found = counting(folder, CountRequest(), replace(WIDE, disk_bytes=kept + 11_000), None, listener)
     assert found.passes > 2
     assert found.record.digest == truth.digest
     assert any(f"in {found.passes} passes with at most" in line for line in listener.lines)
     shutil.rmtree(folder / f"count-{PLY:03}")
     (folder / f"count-{PLY:03}.json").unlink()
     with pytest.raises(TooLargeError, match=r"^disk: .*parents of one bin"):
-        counting(folder, CountWish(), replace(WIDE, disk_bytes=kept + 50))
+        counting(folder, CountRequest(), replace(WIDE, disk_bytes=kept + 50))
     with pytest.raises(TooLargeError, match=r"^memory: .*give it \d+ MiB"):
-        counting(folder, CountWish(), replace(WIDE, tally_children=10))
+        counting(folder, CountRequest(), replace(WIDE, tally_children=10))
 
 
 def test_the_command(tmp_path: Path, capsys: Captured) -> None:
@@ -378,12 +378,12 @@ def test_the_command(tmp_path: Path, capsys: Captured) -> None:
 
 def test_a_census_that_ends_before(tmp_path: Path) -> None:
     small = load_variant("ashton-5-4v0")
-    report = census(small, plies=40, count=CountWish())
+    report = census(small, plies=40, count=CountRequest())
     assert report.complete
     assert report.counted is None
     assert report.total == 139_097
     # Its last ply, in which nothing undecided is new, can be counted too.
-    last = census(small, plies=report.plies[-1].ply, count=CountWish(passes=3))
+    last = census(small, plies=report.plies[-1].ply, count=CountRequest(passes=3))
     assert last.counted is not None
     assert (last.complete, last.total, last.decided_total) == (True, report.total, report.decided_total)
 
@@ -416,7 +416,7 @@ def test_on_a_cluster_whose_worker_is_killed(
             plies=PLY,
             store=folder.parent,
             resources=Resources(scheduler=cluster.scheduler_address),
-            count=CountWish(passes=3),
+            count=CountRequest(passes=3),
         )
         assert killed
     assert report.counted is not None

@@ -23,7 +23,7 @@ from tablut.work.clocks import cpu_clock, thread_clock
 from tablut.work.files import FileKind, beginning, write_text
 from tablut.work.machine import peak_memory
 from tablut.work.progress import Observer
-from tablut.work.run import Scheduler, Task
+from tablut.work.run import Answer, PartResult, Scheduler, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -75,10 +75,10 @@ def _waited() -> float | None:
         return None
 
 
-def metered(function: Callable[[Task], dict[str, Any]], task: Task) -> dict[str, Any]:
+def metered(function: Callable[[Task], Answer], task: Task) -> tuple[Answer, dict[str, Any]]:
     """Run a task in its process, and measure it."""
     meter = Meter(whole=isinstance(task, TierTask))
-    return {**function(task), "measured": meter.read()}
+    return function(task), meter.read()
 
 
 class Tracer(Scheduler, Observer):
@@ -115,22 +115,22 @@ class Tracer(Scheduler, Observer):
     # -- tasks ----------------------------------------------------------------------------
 
     def run(
-        self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
-    ) -> list[dict[str, Any]]:
+        self, function: Callable[[Task], Answer], tasks: Sequence[Task], done: Callable[[Answer], None]
+    ) -> list[Answer]:
         """Run a function on every task, and measure the tasks."""
         if function is not build_tier and not self._sliced:
             self._sliced = True
             self._add(tier_name(tasks[0].material), PLAN, self._after_tier.read())  # type: ignore[attr-defined]
-        answers = self._scheduler.run(partial(metered, function), tasks, done)
-        for answer in answers:
-            if function is build_tier:
-                self._add(answer["tier"], WHOLE, answer["measured"])
-            elif answer["now"]:  # otherwise the pass's file already existed
-                same = {name: getattr(answer["stats"], name) for name in ("entries", "window", "read")}
-                same["number"] = answer["number"]
+        answers = self._scheduler.run(partial(metered, function), tasks, lambda answer: done(answer[0]))
+        for answer, measured in answers:
+            if isinstance(answer, dict):
+                self._add(answer["tier"], WHOLE, measured)
+            elif isinstance(answer, PartResult) and answer.now:  # otherwise the pass's file already existed
+                same = {name: getattr(answer.stats, name) for name in ("entries", "window", "read")}
+                same |= {"number": answer.number, "written": answer.length}
                 step = tasks[0].owner.step  # type: ignore[attr-defined]
-                self._add(self._found[-1]["tier"], PASS, answer["measured"], step=step, written=answer["bytes"], **same)
-        return answers
+                self._add(self._found[-1]["tier"], PASS, measured, step=step, **same)
+        return [answer for answer, _ in answers]
 
     def _add(self, tier: str, kind: str, measured: Mapping[str, Any], **more: int) -> None:
         worker = self._numbers.setdefault(measured["worker"], len(self._numbers))

@@ -30,7 +30,7 @@ from tablut.work.files import remove_temporaries, writing
 from tablut.work.ledger import damaged, drop_files, read_made
 from tablut.work.parts import BLOCK, Number, Owner, PartFile, PartSource
 from tablut.work.records import DamagedError, Digest, Part, Record, StoreError, digest_of, write_record
-from tablut.work.run import LocalScheduler, Mending, run_parts
+from tablut.work.run import LocalScheduler, Mending, PartResult, run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -247,7 +247,7 @@ class SliceBuild:
         self.tell(f"{self.name}: {what}, {len(tasks)} of {self.count} slices")
         left = len(tasks)
 
-        def _done(_: dict[str, Any]) -> None:
+        def _done(_: PartResult) -> None:
             nonlocal left
             left -= 1
             self.tell(f"{self.name}: {what}, {left} slices left")
@@ -255,15 +255,15 @@ class SliceBuild:
         answers = run_parts(self.scheduler, tasks, lambda found: self.tell(f"{self.name}: {found}"), _done)
         slices: list[SliceState | None] = [None] * self.count if before is None else [*before.slices]
         for answer in answers:
-            slices[answer["number"]] = SliceState(step=step, digest=answer["digest"], stats=answer["stats"])
+            slices[answer.number] = SliceState(step=step, digest=answer.digest, stats=answer.stats)
         spent = (0.0, 0, 0) if before is None else (before.cpu_seconds, before.read, before.written)
         checkpoint = Checkpoint(
             plan=self.plan,
             step=step,
             slices=tuple(state for state in slices if state is not None),
-            cpu_seconds=spent[0] + sum(answer["cpu"] for answer in answers),
-            read=spent[1] + sum(answer["stats"].read for answer in answers),
-            written=spent[2] + sum(answer["bytes"] for answer in answers),
+            cpu_seconds=spent[0] + sum(answer.cpu for answer in answers),
+            read=spent[1] + sum(answer.stats.read for answer in answers),
+            written=spent[2] + sum(answer.length for answer in answers),
         )
         self.folder.write(checkpoint, before)
         return checkpoint
