@@ -12,6 +12,7 @@ from tablut.cli.runtime import EXIT_NO, Reply, interruptible
 from tablut.errors import InputError, TablutError
 from tablut.play.collection_file import is_collection, open_file
 from tablut.results import Result
+from tablut.variants import load_variant
 from tablut.work.files import store_path
 from tablut.work.parts import MAGIC, TAIL, open_part
 from tablut.work.progress import plural
@@ -56,15 +57,43 @@ def checks() -> dict[str, Check]:
     }
 
 
-def verify_folder(folder: Path | str) -> VerifiedFolder:
-    """Verify a collection of games, or a folder of finished or unfinished work, such as a census or a tablebase.
+def _verify_proof(path: Path) -> VerifiedFolder | None:
+    """Verify a file of certificates or a saved proof with the plain rules, or return None if the file is neither."""
+    from counting.reachable.certificates import CERTIFICATES
+    from counting.reachable.checker import check_file
+    from retrograde.proofs.certificate import PROOF_FILE, game_of, read_certificate
+    from retrograde.proofs.checker import StrategyCheck
+    from retrograde.tablebase.probing import prober_for
 
-    First, the seals of all records and the blocks of all parts are checked, then the contents of each store.
+    if CERTIFICATES.fits(path):
+        _, samples = check_file(path, load_variant)
+        kind, count, failed = "certificates", samples.checked, samples.failures
+    elif PROOF_FILE.fits(path):
+        proof = read_certificate(str(path), path)
+        rules = game_of(str(path), proof, None)
+        tables = prober_for(rules, None) if proof.tables else None
+        checked = StrategyCheck(rules, proof, tablebase=tables).run()
+        shorter = [] if checked.shorter is None else [f"there is a win in {plural(checked.shorter, 'ply')}"]
+        kind, count, failed = "a proof", checked.positions, [*checked.failures, *shorter]
+    else:
+        return None
+    return VerifiedFolder(
+        store=str(path), kinds=[kind], records=count, parts=0, failures=len(failed), failed=list(failed)
+    )
+
+
+def verify_folder(folder: Path | str) -> VerifiedFolder:
+    """Verify stored work: a folder, finished or not, a collection of games, a file of certificates or a saved proof.
+
+    In a folder, the seals of all records and the blocks of all parts are checked first, then the contents of each
+    store. Certificates and proofs are checked with the plain rules.
     """
     root, kinds = store_path(folder), dict[str, None]()
+    if root.is_file() and (proof := _verify_proof(root)) is not None:
+        return proof
     if not root.is_dir() and not is_collection(root):
-        name = "name the folder of a store, or a collection of games"
-        raise InputError("is neither a folder nor a collection", subject=f"store {str(root)!r}", remedy=name)
+        name = "name the folder of a store, a collection of games, a file of certificates or a saved proof"
+        raise InputError("is no stored work", subject=f"store {str(root)!r}", remedy=name)
     records = parts = 0
     failures: list[str] = []
     inside = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
@@ -107,13 +136,18 @@ def _is_part(path: Path) -> bool:
 
 
 @command()
-@argument("store", metavar="PATH", help="Folder of a store of any kind, finished or not, or a collection of games.")
+@argument(
+    "store",
+    metavar="PATH",
+    help="Folder of a store of any kind, finished or not; a collection, certificates or a proof.",
+)
 def verify_command(store: str) -> Reply:
-    """Verify stored work: a census, a tablebase, a proof search, an estimate, a match, a collection of games or a book.
+    """Verify stored work of any kind, such as a census, a tablebase, a book, certificates or a proof.
 
-    Every file is checked against its digests, and the records are compared with one another. To check the
-    values in a tablebase or the parents in a census, use `tablut tablebase verify` or `tablut census
-    verify --parents`. Exit code 1: an error was found.
+    Every file is checked against its digests, and the records are compared with one another. Certificates
+    and proofs are checked with the plain rules. To check the values in a tablebase or the parents in a
+    census, use `tablut tablebase verify` or `tablut census verify --parents`. Exit code 1: an error was
+    found.
     """
     result = interruptible(lambda: verify_folder(store))
 
