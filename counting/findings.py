@@ -6,14 +6,12 @@ The evidence for each finding is computed here. A test derives the same evidence
 from __future__ import annotations
 
 import tomllib
+from collections import deque
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
 from importlib import resources
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
-
-import networkx as nx
 
 from counting.paper import PaperEquations, Product, Subspace, is_rounded
 from counting.spaces import FINAL
@@ -111,10 +109,10 @@ def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict
         },
         "camp-ends-remark": {
             "fillings": [
-                f"{len(graph)} of {2 ** len(camp.cells)}" for graph, camp in zip(fillings, camps, strict=True)
+                f"{len(lines)} of {2 ** len(camp.cells)}" for lines, camp in zip(fillings, camps, strict=True)
             ],
             "camp": sorted(square_name(cell, variant.size) for cell in southern),
-            "to_three_ends_without_the_middle": shortest_line(fillings[-1], southern, southern - {middle}),
+            "to_three_ends_without_the_middle": fillings[-1][southern - {middle}],
         },
         "morris-is-naive": {"published": morris.published[0], "3^24": 3**24, "source": morris.source},
         "chess-1e43-is-no-bound": {
@@ -197,18 +195,17 @@ def _single_changes(part: Subspace) -> dict[str, Subspace]:
 FilledCells = frozenset[int]
 
 
-def camp_fillings(variant: Variant, camp: Camp) -> nx.DiGraph[FilledCells]:
-    """Return a graph whose nodes are the fillings that can arise from the full camp and whose edges are moves."""
-    graph: nx.DiGraph[FilledCells] = nx.DiGraph()
-    pending = [camp.cells]
-    graph.add_node(camp.cells)
+def camp_fillings(variant: Variant, camp: Camp) -> dict[FilledCells, list[str]]:
+    """Return the fillings that can arise from the full camp, each with the moves of a shortest line to it."""
+    lines: dict[FilledCells, list[str]] = {camp.cells: []}
+    pending = deque(lines)
     while pending:
-        filling = pending.pop()
-        for move, following in _moves(variant, camp, filling):
-            if following not in graph:
+        filling = pending.popleft()
+        for move, following in reversed(_moves(variant, camp, filling)):
+            if following not in lines:
+                lines[following] = [*lines[filling], move]
                 pending.append(following)
-            graph.add_edge(filling, following, move=move)
-    return graph
+    return lines
 
 
 def _moves(variant: Variant, camp: Camp, filling: FilledCells) -> list[tuple[str, FilledCells]]:
@@ -230,12 +227,6 @@ def _moves(variant: Variant, camp: Camp, filling: FilledCells) -> list[tuple[str
         if leaves:
             moves.append((f"{name} leaves", left))
     return moves
-
-
-def shortest_line(graph: nx.DiGraph[FilledCells], start: FilledCells, goal: FilledCells) -> list[str]:
-    """Return the moves of a shortest path from one filling to another."""
-    path = nx.shortest_path(graph, start, goal)
-    return [graph.edges[edge]["move"] for edge in pairwise(path)]
 
 
 # -- comparison with other games: Table 1 of the paper, with current figures -------------

@@ -131,7 +131,7 @@ def test_importing_the_packages_and_asking_for_help_loads_nothing_heavy() -> Non
 
 def test_bounds_and_boards_need_no_numba() -> None:
     loaded = loaded_by("from tablut.cli.shell import run\nassert run(['bounds', '--json']) == 0")
-    assert not loaded & {"numba", "matplotlib"}
+    assert not loaded & {"numba", "matplotlib", "networkx"}
     board = "from tablut import Board\nb = Board('mcgill')\nstr(b), b.status(), b._repr_svg_(), b.copy()"
     assert "numba" not in loaded_by(board)
 
