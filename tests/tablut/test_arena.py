@@ -502,3 +502,11 @@ def test_three_kinds_of_results_by_dealing_them_in_every_way(counts: list[int]) 
                 ways[a, b, c] = math.prod(math.comb(n, k) for n, k in zip(sums, (a, b, c), strict=True))
     rare = sum(count for count in ways.values() if count <= ways[tuple(first)])
     assert same_chances(first, second) == pytest.approx(rare / sum(ways.values()), rel=1e-6)
+
+
+def test_a_tally_without_pairs_has_none_and_a_test_needs_errors_between_none_and_half() -> None:
+    assert Tally(1, 2, 3).pairs == (0, 0, 0, 0, 0)
+    assert Tally.of([1, 0, 0.5, 0.5], [(1, 1), (0, 0), (0, 0.5), (0.5, 0.5), (1, 0.5)]).pairs == (1, 1, 1, 1, 1)
+    for alpha, beta in ((0, 0.05), (0.05, 0), (0.5, 0.05), (0.05, 0.5), (-0.1, 0.05)):
+        with pytest.raises(InputError):
+            Sprt(0, 5, alpha, beta).checked()

@@ -21,6 +21,7 @@ from scipy.stats import binom
 from counting.reachable import games as stages
 from counting.reachable.checker import check_file
 from counting.reachable.chunks import (
+    ChunkPlan,
     SampleTally,
     SpaceSizes,
     clopper_pearson,
@@ -390,3 +391,32 @@ def test_rules_that_cannot_be_searched_are_refused_by_field(tmp_path: Path, caps
     assert all(word in told for word in ("own", "fort", "11×11"))
     assert len(told.splitlines()) == 1
     assert not store.exists()
+
+
+@pytest.mark.parametrize(("samples", "lemma_samples"), [(1, 1), (500, 500), (501, 700), (1234, (1 << 20) + 2000)])
+@pytest.mark.parametrize("name", ["copenhagen", "alea-evangelii"])
+def test_chunks_contain_every_sample_once(name: str, samples: int, lemma_samples: int, tmp_path: Path) -> None:
+    plan = ChunkPlan(load_variant(name), samples, lemma_samples, 1, tmp_path, "undecided")
+    ends = [0]
+    for chunk in (*plan.games(), *plan.lemmas()):
+        assert chunk.first == ends[-1]
+        assert chunk.count > 0
+        ends.append(chunk.first + chunk.count)
+    assert samples in ends
+    assert ends[-1] == lemma_samples
+    longest = max(chunk.count for chunk in plan.lemmas()) if lemma_samples > samples else 0
+    assert longest == (min(lemma_samples - samples, 1 << 20 if name == "copenhagen" else 1 << 15) if longest else 0)
+
+
+def test_the_share_of_classes_holds_whichever_classes_are_reached() -> None:
+    drawn = np.random.default_rng(9)
+    for _ in range(200):
+        orbits = drawn.choice([1, 2, 4, 8], size=40, p=[0.1, 0.1, 0.2, 0.6])
+        reached = drawn.random(40) < drawn.random()
+        sizes = SpaceSizes(int(orbits.sum()), 40, 8)
+        share = float(orbits[reached].sum() / orbits.sum())
+        low, high = share_of_classes((share, share), sizes)
+        assert low - 1e-12 <= reached.mean() <= high + 1e-12
+    # Both ends are attained: by classes of full size, and by all others.
+    assert share_of_classes((0.8, 0.8), SpaceSizes(100, 20, 8)) == (0.5, 0.875)
+    assert share_of_classes((0.0, 0.0), SpaceSizes(100, 20, 8)) == (0.0, 0.375)
