@@ -32,7 +32,7 @@ from tablut.engine import Engine, build_tables, engine_for
 from tablut.env import Batch, env, spiel
 from tablut.errors import IllegalMoveError, TablutError, UncompiledError, UseError
 from tablut.indexing import EndingIndex, FinalPlacement, PlacementIndex
-from tablut.play.arena import MatchPlan, Openings, Sprt, contestant, measure, play_match, play_tournament
+from tablut.play.arena import MatchPlan, Openings, Sprt, Tournament, contestant, measure, play_match, play_tournament
 from tablut.play.competition import ClientSettings, Referee, RefereeSettings, ServerGame
 from tablut.play.players import PLAYERS, PlayerOptions, Setting, make_player
 from tablut.play.search import Searcher, SearchLimits
@@ -177,6 +177,7 @@ VALUES: dict[str, Kept] = {
     "ScoredGame": Kept(lambda: play_match(PLAN).played[0]),
     "Tally": Kept(lambda: play_match(PLAN).tally),
     "Sprt": Kept(lambda: Sprt(0.0, 10.0)),
+    "Tournament": Kept(lambda: Tournament(["random", "greedy"], NAME)),
     "TournamentReport": Kept(lambda: play_tournament([PLAN.first, contestant("greedy@nodes=1", ONE)], PLAN)),
     "ClientSettings": Kept(lambda: ClientSettings("here", "w", 1.0)),
     "RefereeSettings": Kept(RefereeSettings),

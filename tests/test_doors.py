@@ -26,6 +26,7 @@ from tablut.env import Batch
 from tablut.errors import InputError
 from tablut.formats import bologna, opentafl
 from tablut.formats.reading import as_position, read_move, read_position
+from tablut.play.arena import Tournament, play_match
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search import Searcher
 from tablut.prober import find_prober
@@ -63,6 +64,8 @@ VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "NaiveGame": lambda variant: NaiveGame(variant).start(),
     "Searcher": lambda variant: Searcher(variant, hash_mib=1).variant.digest,
     "make_player": lambda variant: type(make_player("random", variant, PlayerOptions(seed=1))),
+    "play_match": lambda variant: play_match(variant, "random@nodes=1", "random@nodes=1").summary.score,
+    "Tournament": lambda variant: len(Tournament(["random@nodes=1"] * 2, variant).play().summary.table),
     "find_prober": lambda variant: find_prober(variant).probe(Board(NAME, TEXT)).dtm,
     "bounds": lambda variant: bounds(variant).corrected,
     "spaces": lambda variant: sorted(spaces(variant)),

@@ -142,7 +142,8 @@ def blocks() -> Iterator[str]:
         for number, block in enumerate(found):
             where = f"{page.name}:{block.line}"
             if "file" in block.marks:
-                if not any(block.marks["file"] in later.text for later in found[number + 1 :]):
+                uses = block.marks["file"], f"{block.marks['file'].removesuffix('.py')}:"
+                if not any(use in later.text for use in uses for later in found[number + 1 :]):
                     yield f"{where}: nothing below uses this file"
             elif "shown" not in block.marks and not (block.commands or block.is_python):
                 yield f"{where}: a mark should say what this block is (tests/support/pages.py)"

@@ -83,7 +83,7 @@ def api_router(settings: Settings, queue: JobQueue, tables: NamedTables) -> APIR
     """Return the router with all endpoints of the API."""
     router = APIRouter(prefix="/api", dependencies=[Depends(refuse_repeated_fields)])
     _add_commands(router, _Commands(settings, queue, tables))
-    _add_boards(router, tables)
+    _add_boards(router, settings, tables)
     _add_puzzles(router, settings, queue)
     _add_endings(router, settings, queue, tables)
     _add_games(router)
@@ -198,7 +198,8 @@ class _Commands:
         return await asyncio.to_thread(answer)
 
     async def bestmove(self, http: Request, request: BestMoveRequest) -> Result:
-        spec_of(request.player)
+        if request.player not in self._settings.players:
+            spec_of(request.player)
         # Random moves need no compiled engine.
         request.board() if request.player == "random" else request.search_board()
         limits = self._limits(request)
@@ -285,7 +286,7 @@ class Players(Result):
     players: dict[str, str]
 
 
-def _add_boards(router: APIRouter, tables: NamedTables) -> None:
+def _add_boards(router: APIRouter, settings: Settings, tables: NamedTables) -> None:
     tags: list[str | Enum] = ["boards"]
 
     @router.get("/variants", summary="Shipped rule sets", tags=tags)
@@ -298,7 +299,7 @@ def _add_boards(router: APIRouter, tables: NamedTables) -> None:
 
     @router.get("/players", summary="Available players", tags=tags)
     def _players() -> Players:
-        return Players(players=known_players())
+        return Players(players=known_players(settings.players))
 
     async def _rulebook(_: Request, request: GameRequest) -> Rulebook:
         return await asyncio.to_thread(rulebook, request.game())

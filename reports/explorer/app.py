@@ -192,7 +192,7 @@ def _pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIR
 
     add("/", "home", home)
     add("/board", "board", lambda _: {"variants": shipped_variants(), "games": settings.games is not None})
-    add("/play", "play", lambda _: {"variants": shipped_variants(), "players": known_players()})
+    add("/play", "play", lambda _: {"variants": shipped_variants(), "players": known_players(settings.players)})
     add("/puzzles", "puzzles", puzzles)
     add("/endings", "endings", lambda _: {"tables": list_tables(tables)})
     add("/openings", "openings", lambda _: openings())

@@ -39,6 +39,8 @@ class Settings:
     host: str = "127.0.0.1"
     stores: tuple[Path | str, ...] = ()
     games: Path | None = None
+    players: tuple[str, ...] = ()
+    """Python classes that visitors can play against, each as ``MODULE:CLASS``. No request can name another one."""
     searches: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
     waiting: int = 4
     patience: float = 10.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
@@ -51,10 +51,9 @@ def rules_of_text(text: str) -> Variant:
     return variant
 
 
-@cache
-def known_players() -> dict[str, str]:
-    """Return the available players with their descriptions. Other packages' players are discovered only once."""
-    return {name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()}
+def known_players(own: tuple[str, ...]) -> dict[str, str]:
+    """Return the available players with their descriptions, including ``own`` Python classes."""
+    return {name: PLAYERS[name].help for name in player_names()} | dict.fromkeys(own, "a class of this server's owner")
 
 
 _LISTS: Final = ("moves",)

@@ -125,6 +125,7 @@ class _Served(Result):
 @option("--browser/--no-browser", default=True, help="Whether to open the address in a browser on a desktop.")
 @option("--tablebase", multiple=True, metavar="STORE", help="Tablebase to show; may be repeated.")
 @file_option("--games", help="Collection of games. The moves played in the position are shown beside the board.")
+@option("--player", multiple=True, metavar="MODULE:CLASS", help="Python class to play against; may be repeated.")
 @whole("--searches", least=1, most=64, help="Number of parallel searches. [default: half of the cores]")
 @real("--seconds", metavar="SECONDS", help="Stop serving after this time.")
 def serve_command(
@@ -133,6 +134,7 @@ def serve_command(
     browser: bool,
     tablebase: tuple[str, ...],
     games: Path | None,
+    player: tuple[str, ...],
     searches: int | None,
     seconds: float | None,
 ) -> Reply:
@@ -141,12 +143,15 @@ def serve_command(
     By default only this machine can reach it. Visitors cannot read your files. Stop it with Ctrl-C.
     """
     from reports.explorer.guard import Settings
+    from tablut.play.bridges.objects import chooser_of, named_object
     from tablut.play.collection import open_collection
 
     if seconds is not None and seconds <= 0:
         raise InputError("must be more than 0", subject=f"--seconds {seconds:g}")
     chosen = {} if searches is None else {"searches": searches}
-    settings = Settings(host=host, stores=tablebase, games=games, **chosen)
+    settings = Settings(host=host, stores=tablebase, games=games, players=player, **chosen)
+    for name in player:
+        chooser_of(named_object(name))  # report a wrong class now
     if games is not None:
         with open_collection(games):
             pass  # report a wrong file now

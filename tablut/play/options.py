@@ -30,8 +30,8 @@ player_option = option(
     metavar="NAME",
     default="alphabeta",
     shell_complete=complete_player,
-    help="Player: alphabeta, random, a player from the literature, such as heuristic or payoff (docs/players.md), or "
-    "program:COMMAND for an external program.",
+    help="Player: alphabeta, random, a player from the literature, such as heuristic or payoff (docs/players.md), "
+    "program:COMMAND for an external program, or MODULE:CLASS for a Python class of your own.",
 )
 nodes_option = whole("--nodes", help="Node limit for a move. It makes results repeatable.")
 depth_option = whole("--depth", "-d", help="Search depth for a move, in plies.")

@@ -14,6 +14,8 @@ from tablut.cli.streams import read_line
 from tablut.errors import IllegalMoveError, InputError, TablutError, did_you_mean
 from tablut.formats.reading import read_move
 from tablut.indexing.values import unforced
+from tablut.play.bridges.objects import PlayerError
+from tablut.play.bridges.programs import UnreadableMoveError
 from tablut.play.search.limits import PROVEN, TABLEBASE, SearchLimits, mate_in, said_plies, score_in_words
 from tablut.position import MoveText, SideName, square_name
 from tablut.work.files import excerpt
@@ -274,10 +276,15 @@ class TerminalGame:
         board, colour = self.board, self.board.turn
         if self._live.watched:
             self._live.print(f"{self._settings.name} thinks …", style="dim")
-        choice = interruptible(lambda: player.choose(board.copy(), self._settings.limits))
-        for note in choice.notes:
-            self._live.print(note)
-        board.push(choice.move)
+        try:
+            choice = interruptible(lambda: player.choose(board.copy(), self._settings.limits))
+            for note in choice.notes:
+                self._live.print(note)
+            board.push(choice.move)
+        except (PlayerError, UnreadableMoveError, IllegalMoveError) as error:
+            self._live.print(f"{self._settings.name} has lost by a fault: {error}")
+            self._resigned = colour
+            return
         self._draw(f"{self._settings.name} ({colour}) plays {self._last_move()}")
 
     def _last_move(self) -> str:

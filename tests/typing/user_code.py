@@ -6,7 +6,8 @@ from retrograde import open_tablebase, solve_game
 from retrograde.proofs import solve
 from tablut import Board, Move, Position, Variant, load_variant
 from tablut import Bord as Misspelt  # type: ignore[attr-defined]
-from tablut.play.search import Searcher
+from tablut.play.arena import Tournament, play_match
+from tablut.play.search import Searcher, SearchLimits
 
 board = Board("bologna")
 board.psuh(Move(31, 32, 9))  # type: ignore[attr-defined]
@@ -33,3 +34,23 @@ wdl: str = open_tablebase("store").probe(board).wdl
 solution = solve(load_variant("brandubh"), Position.parse("7/7/2bb3/b2Kw1w/6w/7/1b1b3 w", 7))
 plies: int = solution.dtm  # type: ignore[assignment]
 result = Searcher(variant).search(board)  # type: ignore[call-arg]
+
+
+class Bot:
+    def choose(self, board: Board, limits: SearchLimits) -> Move:
+        return next(iter(board.legal_moves))
+
+
+class Wrong:
+    def choose(self, board: Board) -> Move:
+        return next(iter(board.legal_moves))
+
+
+def bot(board: Board, limits: SearchLimits) -> str:
+    return str(next(iter(board.legal_moves)))
+
+
+elo: float | None = play_match(variant, Bot(), "greedy", games=20).summary.elo
+play_match("brandubh", Bot, bot)
+play_match("brandubh", Wrong(), bot)  # type: ignore[call-overload]
+rating: float = Tournament([Bot(), Bot, bot, "random"], "brandubh").play().summary.table[0].elo

@@ -8,6 +8,7 @@ from .plan import Contestant as Contestant, MatchPlan as MatchPlan, Openings as 
 from .statistics import Sprt as Sprt, Tally as Tally
 from .tournament import (
     GameMeasures as GameMeasures,
+    Tournament as Tournament,
     TournamentReport as TournamentReport,
     measure as measure,
     play_tournament as play_tournament,

@@ -57,7 +57,8 @@ _SHIPPED: Final = "shipped"
 PLAYER_HELP = (
     "Player, such as alphabeta, optionally with settings: alphabeta@movetime=0.1,hash=16 (movetime, nodes, depth, "
     "playouts, tc, hash, threads, table-memory, tablebase). An external program is given as program:COMMAND if it uses "
-    "the protocol of tablut engine, or as otep:, taflzero: or htp:COMMAND if it uses another protocol."
+    "the protocol of tablut engine, or as otep:, taflzero: or htp:COMMAND if it uses another protocol. A "
+    "Python class of your own is given as MODULE:CLASS."
 )
 
 

@@ -10,6 +10,7 @@ from tablut.board import Board
 from tablut.errors import InputError
 from tablut.indexing.values import value_of, verdict_of, within_limit
 from tablut.play.arena.plan import Adjudication, Contestant
+from tablut.play.bridges.objects import PlayerError
 from tablut.play.bridges.programs import UnreadableMoveError
 from tablut.play.players import Choice, Player
 from tablut.play.search.limits import RunningClock, nominal_points
@@ -159,7 +160,7 @@ def play_game(
             choice = seat.player.choose(board.copy(), limits)
         except Exception as error:
             # An error in a player ends its game, but not the match.
-            fault = f"{type(error).__name__}: {error}"
+            fault = error.problem if isinstance(error, PlayerError) else f"{type(error).__name__}: {error}"
             blamed = next((name for kind, name in _FAULTS if isinstance(error, kind)), "crash")
         taken = round(time.perf_counter() - began, 6)
         seconds[side] = round(seconds[side] + taken, 6)

@@ -7,20 +7,22 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar, overload
 
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.play.arena.game import ADJUDICATED, BY_TABLES, FAULTS, Adjudicator, EndedGame, Seat, play_game
-from tablut.play.arena.plan import Adjudication, Contestant, MatchPlan
+from tablut.play.arena.plan import Adjudication, Contestant, MatchPlan, plan_match
 from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share, superiority, wilson
 from tablut.play.bridges import close_player
+from tablut.play.bridges.objects import PlayerLike
 from tablut.play.bridges.programs import IdlePrograms
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move, MoveText
 from tablut.records import GameRecord, read_record, write_record
 from tablut.replay import replay
 from tablut.results import Result
+from tablut.variants import VariantLike
 from tablut.work.files import brief, child, excerpt, lock_folder, read_text, remove_temporaries, write_text
 from tablut.work.ledger import Kind, refuse_foreign
 from tablut.work.records import digest_of
@@ -168,9 +170,43 @@ class MatchReport(NamedTuple):
     summary: MatchSummary
 
 
+@overload
 def play_match(
     plan: MatchPlan,
     *,
+    threads: int = 1,
+    folder: Path | None = None,
+    sprt: Sprt | None = None,
+    watch: Callable[[ScoredGame], None] | None = None,
+    on_interrupt: Callable[[MatchReport], BaseException] | None = None,
+) -> MatchReport: ...
+
+
+@overload
+def play_match(
+    plan: VariantLike,
+    first: PlayerLike,
+    second: PlayerLike,
+    *,
+    games: int = 2,
+    limits: SearchLimits | None = None,
+    seed: int = 1,
+    threads: int = 1,
+    folder: Path | None = None,
+    sprt: Sprt | None = None,
+    watch: Callable[[ScoredGame], None] | None = None,
+    on_interrupt: Callable[[MatchReport], BaseException] | None = None,
+) -> MatchReport: ...
+
+
+def play_match(
+    plan: MatchPlan | VariantLike,
+    first: PlayerLike | None = None,
+    second: PlayerLike | None = None,
+    *,
+    games: int | None = None,
+    limits: SearchLimits | None = None,
+    seed: int | None = None,
     threads: int = 1,
     folder: Path | None = None,
     sprt: Sprt | None = None,
@@ -181,8 +217,17 @@ def play_match(
 
     Parameters
     ----------
-    plan : MatchPlan
-        Players, number of games, and openings.
+    plan : MatchPlan, or Variant, str or path-like
+        Players, number of games, and openings. With a rule set instead of a plan, the next parameters describe the
+        match.
+    first, second : str, class, object or function
+        The two players, in any form that `contestant` accepts.
+    games : int
+        Number of games. The default is 2.
+    limits : SearchLimits, optional
+        Limits for each move of players without limits of their own. The default is 0.1 seconds.
+    seed : int
+        Random seed of the openings and the players. The default is 1.
     threads : int
         Number of games played simultaneously. If the players have node limits, the games do not depend on this number.
     folder : Path, optional
@@ -217,7 +262,15 @@ def play_match(
     >>> summary = play_match(MatchPlan(load_variant("brandubh-5-4v0"), one, one, games=10)).summary
     >>> summary.games, summary.a_wins + summary.b_wins + summary.draws
     (10, 10)
+    >>> def last_move(board, limits):
+    ...     return list(board.legal_moves)[-1]
+    >>> play_match("brandubh-5-4v0", last_move, "random", games=4).summary.a
+    'last_move'
     """
+    if not isinstance(plan, MatchPlan):
+        plan = plan_match(plan, first, second, games=games, limits=limits, seed=seed)
+    elif any(one is not None for one in (first, second, games, limits, seed)):
+        raise InputError("contains the players, games, limits and seed", subject="plan", remedy="use its _replace()")
     plan = plan.checked()
     played: dict[int, ScoredGame] = {}
     scheduler = LocalScheduler(threads)
@@ -249,8 +302,8 @@ def play_match(
         # A sequential test is evaluated between rounds. Without a test, there is a single round.
         step = len(pairs) if sprt is None else max(1, threads)
         try:
-            for first in range(0, len(pairs), step):
-                numbers = [number for pair in pairs[first : first + step] for number in pair]
+            for done_pairs in range(0, len(pairs), step):
+                numbers = [number for pair in pairs[done_pairs : done_pairs + step] for number in pair]
                 scheduler.run(play, numbers, done)
                 if sprt is not None and _end_of_test(played, sprt) is not None:
                     break

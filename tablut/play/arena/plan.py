@@ -19,15 +19,17 @@ from tablut.play.bridges import close_player, make_any, program_of
 from tablut.play.players import Player, PlayerOptions
 from tablut.play.players.registry import check_limits, number, once
 from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl, read_time_control
+from tablut.variants import as_variant
 from tablut.work.files import brief, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tablut.play.bridges.programs import IdlePrograms
+    from tablut.play.bridges.objects import PlayerLike
+    from tablut.play.bridges.programs import IdlePrograms, Words
     from tablut.play.search.searcher import Searcher
     from tablut.position import Move, Position
-    from tablut.variants import Variant
+    from tablut.variants import Variant, VariantLike
 
 _LIMITS = {"movetime": float, "nodes": int, "depth": int, "playouts": int}
 _OPTIONS = {"hash": "hash_mib", "table-memory": "table_mib", "tablebase": "tablebase", "threads": "threads"}
@@ -44,13 +46,16 @@ class Contestant(NamedTuple):
     text : str
         Text that the contestant was parsed from. Results use it as the contestant's name.
     player : str
-        Name in the registry of players, or an external program, such as ``program:COMMAND``.
+        Name in the registry of players, an external program, such as ``program:COMMAND``, or a Python class, such as
+        ``MODULE:CLASS``.
     limits : SearchLimits
         Limits for each move.
     options : PlayerOptions
         Options of the player. The seed is replaced in each game.
     control : TimeControl or None
         Time control of a game, or None if only the limits apply. In a game, the clock replaces ``limits.movetime``.
+    given : object, optional
+        Class, object or function that plays, if the contestant was not parsed from a text.
     """
 
     text: str
@@ -58,6 +63,12 @@ class Contestant(NamedTuple):
     limits: SearchLimits
     options: PlayerOptions
     control: TimeControl | None = None
+    given: Any = None
+
+    @property
+    def program(self) -> tuple[type[Words], str] | None:
+        """Protocol and command of an external program, or None for any other player."""
+        return None if self.given is not None else program_of(self.player)
 
     @property
     def grace(self) -> float:
@@ -65,7 +76,7 @@ class Contestant(NamedTuple):
 
         An external program also needs time for sending its move, and takes longest when it has just started.
         """
-        return 0.1 if program_of(self.player) is None else 3.0
+        return 0.1 if self.program is None else 3.0
 
     def make(self, variant: Variant, seed: int, idle: IdlePrograms | None = None) -> Player:
         """Create a player, which the caller has to close with `close_player`.
@@ -84,7 +95,8 @@ class Contestant(NamedTuple):
         Player
             A new player, without memory of earlier games.
         """
-        return make_any(self.player, variant, self.options._replace(seed=seed), idle)
+        name = self.player if self.given is None else self.text
+        return make_any(name, variant, self.options._replace(seed=seed), idle, given=self.given)
 
 
 def check_contestants(contestants: Iterable[Contestant], variant: Variant, start: Position | None = None) -> list[str]:
@@ -97,7 +109,7 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
         try:
             check_limits(one.player, one.limits)
             one.options.checked()
-            if (found := program_of(one.player)) is not None:
+            if (found := one.program) is not None:
                 found[0].check(one.limits, elsewhere=start is not None and str(start) != variant.start_position)
         except InputError as error:
             raise InputError(str(error), subject=f"player {excerpt(one.text)}") from error
@@ -112,15 +124,16 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
 
 
 def contestant(
-    text: str, limits: SearchLimits, options: PlayerOptions | None = None, control: TimeControl | None = None
+    text: PlayerLike, limits: SearchLimits, options: PlayerOptions | None = None, control: TimeControl | None = None
 ) -> Contestant:
-    """Parse the text that describes a contestant.
+    """Return a contestant, given as a text or as a Python object.
 
     Parameters
     ----------
-    text : str
-        ``NAME``, or ``program:COMMAND`` with any of the `PROTOCOLS`, optionally followed by settings in the form
-        ``@key=value,key=value…``. The keys are movetime, nodes, depth, playouts, tc (a time control), hash,
+    text : str, class, object or function
+        A class or an object with a method ``choose(board, limits)``, a function with these parameters, or a text:
+        ``NAME``, ``MODULE:CLASS``, or ``program:COMMAND`` with any of the `PROTOCOLS`, optionally followed by settings
+        in the form ``@key=value,key=value…``. The keys are movetime, nodes, depth, playouts, tc (a time control), hash,
         table-memory, tablebase, threads, and ``option.NAME`` for a setting specific to the player. The settings of a
         program follow the last ``@``, so a command that contains an ``@`` must end with another ``@``.
     limits : SearchLimits
@@ -138,7 +151,7 @@ def contestant(
     Raises
     ------
     InputError
-        If a key is unknown or given twice, or a value is not a number.
+        If a key is unknown or given twice, a value is not a number, or an object is not a player.
 
     Examples
     --------
@@ -146,6 +159,12 @@ def contestant(
     >>> fast.player, fast.limits.nodes, fast.limits.movetime, fast.options.hash_mib
     ('alphabeta', 500, None, 2)
     """
+    if not isinstance(text, str):
+        from tablut.play.bridges.objects import chooser_of, title_of
+
+        chooser_of(text)
+        title, place = title_of(text)
+        return contestant("", limits, options, control)._replace(text=title, player=place, given=text)
     program = program_of(text) is not None
     name, at, settings = text.rpartition("@") if program else text.partition("@")
     if not at and program:
@@ -427,6 +446,28 @@ class MatchPlan(NamedTuple):
             *([] if self.adjudication == Adjudication() else [str(self.adjudication)]),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def plan_match(
+    variant: VariantLike,
+    first: PlayerLike | None,
+    second: PlayerLike | None,
+    *,
+    games: int | None = None,
+    limits: SearchLimits | None = None,
+    seed: int | None = None,
+) -> MatchPlan:
+    """Return the plan of a match between two players, with the defaults of `play_match`."""
+    both = []
+    for name, one in (("first", first), ("second", second)):
+        try:
+            both.append(contestant(one, limits or SearchLimits(movetime=0.1)))  # type: ignore[arg-type]
+        except InputError as error:
+            error.rename({"player": name}.get)
+            raise
+    seed = 1 if seed is None else seed
+    number = 2 if games is None else games
+    return MatchPlan(as_variant(variant), both[0], both[1], number, seed, Openings(seed=seed))
 
 
 def _limits_text(one: Contestant) -> str:

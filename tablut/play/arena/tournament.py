@@ -13,13 +13,15 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from tablut.board import Board
-from tablut.errors import InputError
+from tablut.errors import InputError, shown_value
 from tablut.play.arena.game import EndedGame
 from tablut.play.arena.match import MatchReport, MatchSummary, ScoredGame, play_match
-from tablut.play.arena.plan import Contestant, MatchPlan, same_names
+from tablut.play.arena.plan import Contestant, MatchPlan, check_contestants, contestant, plan_match, same_names
 from tablut.play.arena.statistics import elo_of, wilson
+from tablut.play.bridges.objects import PlayerLike
+from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
-from tablut.variants import Variant
+from tablut.variants import Variant, VariantLike
 from tablut.work.files import brief, child
 from tablut.work.ledger import Kind, refuse_foreign
 
@@ -42,6 +44,66 @@ class TournamentSummary(Result):
     variant: str
     table: list[TournamentRow]
     matches: list[MatchSummary]
+
+
+class Tournament(NamedTuple):
+    """Tournament between players given as texts or as Python objects, each of whom plays a match with each other one.
+
+    Attributes
+    ----------
+    players : sequence of str, class, object or function
+        At least two players, in any form that `contestant` accepts.
+    variant : Variant, str or path-like
+        Rule set.
+    games : int
+        Number of games in each match.
+    limits : SearchLimits or None
+        Limits for each move of players without limits of their own, or None for 0.1 seconds.
+    seed : int
+        Random seed of the openings and the players.
+
+    Examples
+    --------
+    >>> from tablut.play.search.limits import SearchLimits
+    >>> def last_move(board, limits):
+    ...     return list(board.legal_moves)[-1]
+    >>> players = [last_move, "random", "greedy"]
+    >>> report = Tournament(players, "brandubh-5-4v0", games=2, limits=SearchLimits(nodes=1)).play()
+    >>> sorted((row.player, row.games) for row in report.summary.table)
+    [('greedy', 4), ('last_move', 4), ('random', 4)]
+    """
+
+    players: Sequence[PlayerLike]
+    variant: VariantLike = "ashton"
+    games: int = 2
+    limits: SearchLimits | None = None
+    seed: int = 1
+
+    def play(
+        self, *, threads: int = 1, folder: Path | None = None, watch: Callable[[ScoredGame], None] | None = None
+    ) -> TournamentReport:
+        """Play all matches.
+
+        Parameters
+        ----------
+        threads : int
+            Number of games played simultaneously.
+        folder : Path, optional
+            Folder where the games are stored.
+        watch : callable, optional
+            Function called with each game when it has ended.
+
+        Returns
+        -------
+        TournamentReport
+            Table and matches.
+        """
+        if isinstance(self.players, str) or not isinstance(self.players, Sequence):
+            raise InputError("expected a list of players", parameter="players", value=shown_value(self.players))
+        everyone = [contestant(one, self.limits or SearchLimits(movetime=0.1)) for one in self.players]
+        plan = plan_match(self.variant, "random", "random", games=self.games, limits=self.limits, seed=self.seed)
+        check_contestants(everyone, plan.variant)
+        return play_tournament(everyone, plan, threads=threads, folder=folder, watch=watch)
 
 
 @brief

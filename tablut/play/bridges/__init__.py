@@ -1,12 +1,14 @@
-"""External programs as players, and third-party protocols for the toolkit's engine.
+"""External programs and Python objects as players, and third-party protocols for the toolkit's engine.
 
-A player is named either by its name in the registry or by a protocol and a command, such as ``program:COMMAND``.
+A player is named by its name in the registry, by a protocol and a command, such as ``program:COMMAND``, or by a module
+and a class, such as ``MODULE:CLASS``.
 """
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tablut.errors import InputError
 from tablut.play.players import Player, PlayerOptions, make_player
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 PROTOCOLS: Final = ("program", "otep", "taflzero", "htp")
 """Names of the protocols. The player ``PROTOCOL:COMMAND`` is an external program that uses the named protocol."""
+
+_OBJECT: Final = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+"""Name of a Python object as a player: ``MODULE:NAME``."""
 
 
 def program_of(name: str) -> tuple[type[Words], str] | None:
@@ -46,9 +51,15 @@ def front_of(protocol: str) -> type[Front]:
 
 
 def make_any(
-    name: str, variant: Variant, options: PlayerOptions, idle: IdlePrograms | None = None, *, ready: bool = False
+    name: str,
+    variant: Variant,
+    options: PlayerOptions,
+    idle: IdlePrograms | None = None,
+    *,
+    ready: bool = False,
+    given: Any = None,
 ) -> Player:
-    """Return a new player, which is either a registered player or a newly started program.
+    """Return a new player: a registered one, a newly started program, or a Python object, named or ``given``.
 
     With the setting ``book``, the player begins with moves from a book.
     """
@@ -56,9 +67,14 @@ def make_any(
         from tablut.play.book import BookPlayer
 
         others = tuple(setting for setting in options.settings if setting[0] not in own)
-        player = make_any(name, variant, options._replace(settings=others), idle, ready=ready)
+        player = make_any(name, variant, options._replace(settings=others), idle, ready=ready, given=given)
         return BookPlayer(player, variant, own, options.seed)
-    if (found := program_of(name)) is None:
+    found = program_of(name)
+    if given is not None or (found is None and _OBJECT.fullmatch(name)):
+        from tablut.play.bridges.objects import PythonPlayer, named_object
+
+        return PythonPlayer(named_object(name) if given is None else given, name, variant, options)
+    if found is None:
         if {" ", ".", "/"}.intersection(name):
             raise InputError(
                 "does not exist", subject=f"player {excerpt(name)}", remedy="start a program with program:COMMAND"
@@ -73,9 +89,9 @@ def make_any(
 def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bool = False) -> Iterator[Player]:
     """Yield the player with the given name, and close it afterwards.
 
-    The name is in the registry or describes an external program, as in ``program:COMMAND``. If ``ready`` is true, the
-    player's kernels are compiled or loaded first. The name can start an arbitrary program, so it must come from a user
-    of this machine and never from the network.
+    The name is in the registry or describes an external program, as in ``program:COMMAND``, or a Python class, as in
+    ``MODULE:CLASS``. If ``ready`` is true, the player's kernels are compiled or loaded first. The name can run
+    arbitrary code, so it must come from a user of this machine and never from the network.
     """
     player = make_any(name, variant, options, ready=ready)
     try:

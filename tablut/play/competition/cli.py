@@ -57,7 +57,7 @@ class _Refereed(Result):
 
 
 def _own_player(side: str) -> Decorator:
-    what = f"Built-in player for {side}, or program:COMMAND for an external program."
+    what = f"Built-in player for {side}, program:COMMAND for an external program, or MODULE:CLASS for a Python class."
     return option(f"--{side}", metavar="NAME", help=what, shell_complete=complete_player)
 
 

@@ -429,13 +429,19 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     'd2-f2'
     """
     variant, options, spec = as_variant(variant), (options or PlayerOptions()).checked(), spec_of(name)
-    if options.threads != 1 and not spec.threaded:
-        raise InputError(
-            f"player {name} uses only one", parameter="threads", value=options.threads, remedy="leave it out"
-        )
+    if not spec.threaded:
+        refuse_threads(name, options)
     module, _, attribute = spec.target.partition(":")
     factory: Callable[[Variant, PlayerOptions], Player] = getattr(import_module(module), attribute)
     return factory(variant, options)
+
+
+def refuse_threads(name: str, options: PlayerOptions) -> None:
+    """Raise InputError if several threads are requested of a player that uses one."""
+    if options.threads != 1:
+        raise InputError(
+            f"player {name} uses only one", parameter="threads", value=options.threads, remedy="leave it out"
+        )
 
 
 def spec_of(name: str) -> PlayerSpec:

@@ -482,6 +482,17 @@ def test_the_document_names_every_address(client: httpx.Client) -> None:
     assert all(f"<code>{path}</code>" in page for path in document["paths"])
 
 
+def test_a_class_plays_only_where_the_server_names_it(started: Any, client: httpx.Client) -> None:
+    name = "tablut.play.players.simple:RandomPlayer"
+    request = {"variant": "brandubh", "player": name}
+    assert client.post("/api/bestmove", json=request).status_code == 422
+    served = started(Settings(players=(name,)))
+    assert name in served.get("/api/players").json()["players"]
+    assert name in served.get("/play").text
+    assert served.post("/api/bestmove", json=request).json()["player"] == name
+    assert served.post("/api/bestmove", json=request | {"player": "os:system"}).status_code == 422
+
+
 def test_moves_played_in_a_collection(started: Any, client: httpx.Client, tmp_path: Path) -> None:
     assert client.get("/api/played").status_code == 404
     archive, games = tmp_path / "games.csv", tmp_path / "my.games"
