@@ -87,6 +87,7 @@ POSITION_DOORS: dict[str, Callable[[Any], Any]] = {
     "Board": lambda position: Board(NAME, position).position.cells,
     "as_position": lambda position: as_position(position, load_variant(NAME)).cells,
     "svg.board": lambda position: svg.board(NAME, position),
+    "Batch": lambda position: Batch(NAME, positions=[position]).position(0),
     "position_status": lambda position: position_status(NAME, position),
     "solve": lambda position: solve(NAME, position).winning_moves,
     "Solver.solve": lambda position: Solver(NAME).solve(position).dtm,

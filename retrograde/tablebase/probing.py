@@ -50,7 +50,7 @@ from tablut.indexing.values import (
 )
 from tablut.position import Move, Position, SideName
 from tablut.prober import MissingTableError
-from tablut.variants import Variant, VariantLike, as_variant
+from tablut.variants import Variant, VariantLike, as_variant, variant_names
 from tablut.work.files import store_path
 
 if TYPE_CHECKING:
@@ -387,7 +387,7 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
     Parameters
     ----------
     path : Path or str
-        Folder of the tablebase.
+        Folder of the tablebase, or the name of a rule set whose tablebase is shipped.
     cache_bytes : int
         Maximum memory for the chunks that are unpacked for single probes, in bytes.
 
@@ -400,7 +400,14 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
     ------
     TablebaseError
         If the folder is not a tablebase that this program can read.
+
+    Examples
+    --------
+    >>> open_tablebase("brandubh").max_men
+    5
     """
+    if isinstance(path, str) and path in variant_names() and not Path(path).exists():
+        path = shipped_store(path) or path
     return Tablebase(open_store(path), cache_bytes)
 
 

@@ -5,14 +5,18 @@ With a batch, a learning program needs no Python loop over the games.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import deepcopy
-from typing import Any
+from pathlib import Path
+from types import NoneType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tablut.board import Board
 from tablut.engine import engine_for
+from tablut.engine.pieces import pieces_of
 from tablut.env.encoding import PLANES, encoding_for
 from tablut.env.kernels import (
     ENDS,
@@ -22,17 +26,58 @@ from tablut.env.kernels import (
     Games,
     choose_all,
     mark_all,
+    place_all,
     show_all,
     step_all,
 )
-from tablut.errors import InputError, whole_number
-from tablut.formats.reading import PositionLike
+from tablut.errors import InputError, shown_value, whole_number
+from tablut.formats.reading import PositionLike, as_position
+from tablut.indexing.values import MISSING
 from tablut.position import Move, Position
+from tablut.prober import Prober, find_prober
+from tablut.status import check_playable
 from tablut.variants import VariantLike, as_variant
 from tablut.work.files import excerpt
+from tablut.work.machine import check_memory
 
 _ROOM = 128
 _RULES = {"none": UNCOUNTED, "illegal": ILLEGAL, "illegal_for_white": ILLEGAL_FOR_WHITE}
+
+
+class Children(NamedTuple):
+    """Successors of the games of a batch.
+
+    Attributes
+    ----------
+    batch : Batch
+        The successors, one game for each.
+    parents : ndarray of int64, shape (m,)
+        Number of each successor's game in the batch that it comes from, in ascending order.
+    actions : ndarray of int64, shape (m,)
+        Action that leads to each successor.
+    """
+
+    batch: Batch
+    parents: NDArray[np.int64]
+    actions: NDArray[np.int64]
+
+
+class TableValues(NamedTuple):
+    """Values of games from a tablebase.
+
+    Attributes
+    ----------
+    values : ndarray of int8, shape (games,)
+        1 if white wins, -1 if black wins, 0 for a draw or if nothing is known.
+    plies : ndarray of int16, shape (games,)
+        Plies to the end of the game, or -1 if neither side can force a win or nothing is known.
+    known : ndarray of bool, shape (games,)
+        Whether the tablebase covers the position, or the game is over.
+    """
+
+    values: NDArray[np.int8]
+    plies: NDArray[np.int16]
+    known: NDArray[np.bool_]
 
 
 class Batch:
@@ -45,12 +90,14 @@ class Batch:
     ----------
     variant : Variant, str or path-like
         A rule set, or the name or path of one, on a board of at most 19×19 cells.
-    games : int
-        Number of games, at least 1.
+    games : int, optional
+        Number of games, at least 1. It may be left out if ``positions`` are given.
     seed : int
         Seed of the random actions that `sample` draws, at least 0. Each game has a separate random number generator.
     position : Position, Board or str, optional
         First position of all games, without history. The default is the rule set's start position.
+    positions : iterable of Position, Board or str, or ndarray of uint64, shape (games, W), optional
+        First position of each game, as objects or as packed words. Earlier moves of a `Board` are ignored.
 
     Attributes
     ----------
@@ -64,8 +111,8 @@ class Batch:
     Raises
     ------
     InputError
-        If the rule set is unknown, if the game is already over in the position, or if the engine does not support the
-        board.
+        If the rule set is unknown, if the game is already over in a position, if a position belongs to another game,
+        if the engine does not support the board, or if the machine has too little memory for the games.
 
     Notes
     -----
@@ -84,9 +131,22 @@ class Batch:
     (0, 1000, True)
     """
 
-    def __init__(self, variant: VariantLike, games: int, seed: int = 0, position: PositionLike | None = None) -> None:
-        games, seed = whole_number("games", games, 1, 2**31 - 1), whole_number("seed", seed)
-        self.variant = as_variant(variant)
+    def __init__(
+        self,
+        variant: VariantLike,
+        games: int | None = None,
+        seed: int = 0,
+        position: PositionLike | None = None,
+        *,
+        positions: Iterable[PositionLike] | NDArray[np.uint64] | None = None,
+    ) -> None:
+        seed, self.variant = whole_number("seed", seed), as_variant(variant)
+        if positions is None:
+            games = whole_number("games", games, 1, 2**31 - 1)
+        elif games is not None or position is not None:
+            raise InputError(
+                "cannot be combined with games or a position", subject="positions", remedy="give only positions"
+            )
         board = Board(self.variant, position)
         if (outcome := board.outcome()) is not None:
             raise InputError(f"the game is over ({outcome.how})", subject=f"position '{board.position}'")
@@ -94,8 +154,12 @@ class Batch:
         self._encoding = encoding_for(self.variant)
         self.actions = len(self._encoding.codes)
         rules = self.variant.rules
-        start = self._engine.board(board.position.cells, board.position.side)
-        self._start = start, self._engine.key(start)
+        self._start = self._placed([board.position] if positions is None else positions, "positions")
+        if games is None:
+            games = whole_number("positions", len(self._start[0]), 1)
+        items = self._start[0].shape[1]
+        check_memory("games", games * (self._start[0].itemsize * items + 8 * _ROOM) >> 20, games)
+        self._start = np.broadcast_to(self._start[0], (games, items)), np.broadcast_to(self._start[1], games)
         worth = {"white": 1, "black": -1, None: 0}
         self._games = Games(
             rule=_RULES.get(rules.repetition.result, ENDS),
@@ -106,7 +170,7 @@ class Batch:
             actions=self.actions,
             codes=self._encoding.codes,
             terrain=self._encoding.terrain,
-            boards=np.empty((games, len(start)), dtype=start.dtype),
+            boards=np.empty((games, items), dtype=self._start[0].dtype),
             keys=np.empty(games, dtype=np.uint64),
             earlier=np.empty((games, _ROOM), dtype=np.uint64),
             marks=np.empty(games, dtype=np.uint64),
@@ -127,6 +191,77 @@ class Batch:
     def action_images(self) -> NDArray[np.int64]:
         """Image of each action under each symmetry of the start position. The array is read-only."""
         return self._encoding.action_images
+
+    def _placed(
+        self, positions: Iterable[PositionLike] | NDArray[np.uint64], parameter: str
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+        """Return the boards of positions and their keys. Raise InputError if a position is impossible or decided."""
+        if isinstance(positions, np.ndarray):
+            words = np.atleast_2d(positions)
+        elif isinstance(positions, Iterable) and not isinstance(positions, str):
+            listed = [as_position(one, self.variant) for one in positions]
+            for one in listed:
+                check_playable(self.variant, one)
+            words = self._engine.words(listed)
+        else:
+            raise InputError("expected a list of positions", parameter=parameter, value=shown_value(positions))
+        if words.dtype != np.uint64 or words.shape[1:] != (self._engine.tables.words,):
+            raise InputError(
+                f"expected uint64 of shape (n, {self._engine.tables.words}), not {words.dtype} of shape {words.shape}",
+                parameter=parameter,
+            )
+        black, _, king, black_moves, possible = pieces_of(self.variant, words)
+        decided = np.isin(king, list(self.variant.regions.escapes)) | ~black.any(axis=1)
+        if possible.all():
+            boards = self._engine.boards(words)
+            keys, moves = np.empty(len(words), dtype=np.uint64), np.empty((len(words), 2), dtype=np.int64)
+            place_all(self._engine.tables, boards, keys, moves)
+            both = self.variant.rules.no_moves == "either_after_ply"
+            decided |= (moves.min(axis=1) if both else moves[np.arange(len(moves)), black_moves.astype(int)]) == 0
+            if not decided.any():
+                return boards, keys
+        first = int((~possible | decided).argmax())
+        what = "is already decided" if possible[first] else "is impossible"
+        raise InputError(f"position {first} {what}", parameter=parameter)
+
+    def set(self, index: ArrayLike, words: Iterable[PositionLike] | NDArray[np.uint64]) -> None:
+        """Place positions in games, which continue from there without history.
+
+        Parameters
+        ----------
+        index : int or ndarray of int, shape (n,)
+            Numbers of the games.
+        words : ndarray of uint64, shape (n, W) or (W,), or iterable of Position, Board or str
+            Undecided positions, one for each of these games.
+
+        Raises
+        ------
+        InputError
+            If a game does not exist, or a position is impossible, decided or of another game. In that case, no game is
+            changed.
+
+        Examples
+        --------
+        >>> batch = Batch("brandubh", 3)
+        >>> batch.set(2, ["3K3/7/7/4b2/7/7/7 b"])
+        >>> str(batch.position(2)), str(batch.position(1)) == str(batch.position(0))
+        ('3K3/7/7/4b2/7/7/7 b', True)
+        """
+        numbers = np.asarray(index).ravel()
+        if numbers.size and (numbers.dtype.kind not in "iu" or not np.isin(numbers, np.arange(len(self))).all()):
+            raise InputError(
+                f"expected numbers of games below {len(self)}", parameter="index", value=shown_value(index)
+            )
+        numbers, (boards, keys) = numbers.astype(np.int64), self._placed(words, "words")
+        if len(boards) != len(numbers):
+            raise InputError(f"expected {len(numbers)} positions, not {len(boards)}", parameter="words")
+        self._put(numbers, boards, keys)
+
+    def _put(self, games: NDArray[Any], boards: NDArray[np.uint32], keys: NDArray[np.uint64]) -> None:
+        g = self._games
+        g.boards[games], g.keys[games] = boards, keys
+        g.marks[games] = g.lengths[games] = g.plies[games] = g.values[games] = 0
+        g.going[games] = 1
 
     def reset(self, which: ArrayLike | None = None, *, games: ArrayLike | None = None) -> None:
         """Restart games. The random number generators of `sample` are not reset.
@@ -153,10 +288,8 @@ class Batch:
             raise InputError(
                 f"expected a mask of {len(self)} booleans, or numbers of games below {len(self)}", subject=said
             )
-        g, these = self._games, mask | np.isin(every, numbers)
-        g.boards[these], g.keys[these] = self._start
-        g.marks[these] = g.lengths[these] = g.plies[these] = g.values[these] = 0
-        g.going[these] = 1
+        these = mask | np.isin(every, numbers)
+        self._put(these, self._start[0][these], self._start[1][these])
 
     def mask(self) -> NDArray[np.bool_]:
         """Return the masks of legal actions.
@@ -200,7 +333,7 @@ class Batch:
             raise InputError(
                 f"expected {len(self)} integers, not {actions.dtype} of shape {actions.shape}", subject="actions"
             )
-        if self._games.lengths.max() >= self._games.room:
+        if self._games.lengths.max(initial=0) >= self._games.room:
             self._games = self._games._replace(
                 room=2 * self._games.room, earlier=np.hstack([self._games.earlier, np.empty_like(self._games.earlier)])
             )
@@ -209,6 +342,97 @@ class Batch:
             raise InputError(
                 f"is not legal in game {wrong}, '{self.position(wrong)}'", subject=f"action {actions[wrong]}"
             )
+
+    def children(self) -> Children:
+        """Return the successors of all games in progress, as games of another batch.
+
+        Returns
+        -------
+        Children
+            A batch with one game for each legal action, which has the history of its parent, and the parents and
+            actions that lead to its games.
+
+        Raises
+        ------
+        InputError
+            If the machine has too little memory for all successors.
+
+        Examples
+        --------
+        >>> batch = Batch("brandubh", 2)
+        >>> children = batch.children()
+        >>> len(children.batch), np.bincount(children.parents).tolist()
+        (80, [40, 40])
+        >>> grandchildren = children.batch.children()
+        >>> len(grandchildren.batch), str(batch.move(children.actions[0]))
+        (1920, 'd1-b1')
+        """
+        g, (parents, actions) = self._games, np.nonzero(self.mask())
+        used = int(g.lengths.max(initial=0))
+        check_memory("games", len(parents) * 8 * (2 * used + 2 * g.boards.shape[1]) >> 20, len(self))
+        names = ("boards", "keys", "marks", "lengths", "plies", "values", "going")
+        seed = int(g.random.sum())
+        batch: Batch = object.__new__(type(self))
+        vars(batch).update(vars(self))
+        batch._start = self._start[0][parents], self._start[1][parents]
+        # Leave space for as many plies again, at least a few.
+        earlier = np.empty((len(parents), 2 * used + 4), dtype=np.uint64)
+        earlier[:, :used] = g.earlier[parents, :used]
+        batch._games = g._replace(
+            room=earlier.shape[1],
+            earlier=earlier,
+            random=np.random.default_rng(seed).integers(1 << 64, size=len(parents), dtype=np.uint64),
+            **{name: getattr(g, name)[parents] for name in names},
+        )
+        batch.step(actions)
+        return Children(batch, parents, actions)
+
+    def values(self, tablebase: Prober | Path | str | None = None) -> TableValues:
+        """Return the values of all games from a tablebase.
+
+        A tablebase ignores the history of a game, except for the number of plies left under a move limit.
+
+        Parameters
+        ----------
+        tablebase : Tablebase, Path or str, optional
+            An open tablebase or its folder. The default is the tablebase shipped for the rule set.
+
+        Returns
+        -------
+        TableValues
+            Values for white and distances. They are known for games that are over or whose material is covered.
+
+        Raises
+        ------
+        InputError
+            If no tablebase is shipped for the rule set, or the tablebase belongs to another game.
+
+        Examples
+        --------
+        >>> batch = Batch("brandubh", positions=["3K3/7/7/4b2/7/7/7 b", "7/3K3/7/7/7/7/1b5 w"])
+        >>> found = batch.values()
+        >>> found.values.tolist(), found.plies.tolist(), found.known.tolist()
+        ([1, 1], [2, 3], [True, True])
+        """
+        prober = find_prober(self.variant, tablebase) if isinstance(tablebase, (str, Path, NoneType)) else tablebase
+        if prober is None:
+            raise InputError(f"no tablebase of {self.variant.name} is shipped", parameter="tablebase", value="None")
+        if not prober.variant.same_game(self.variant):
+            raise InputError(
+                f"is of {prober.variant.name}, not of {self.variant.name}", parameter="tablebase", value=str(tablebase)
+            )
+        values, going = self.results()
+        plies, known = np.zeros(len(self), dtype=np.int16), ~going
+        found = prober.probe_words(words := self.words()[going])
+        distances = np.where(found > 0, found, -found - 1)
+        if (limit := self.variant.rules.move_limit) is not None:
+            distances[distances > limit - self._games.plies[going]] = -1
+        forced = (found != MISSING) & (found != 0) & (distances >= 0)
+        to_move = np.where(pieces_of(self.variant, words).black_moves, -1, 1)
+        known[going] = found != MISSING
+        plies[going] = np.where(forced, distances, -1)
+        values[going] = np.where(forced, np.sign(found) * to_move, 0)
+        return TableValues(values, plies, known)
 
     def planes(self) -> NDArray[np.uint8]:
         """Return the observation planes of all games.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tablut.engine.attacks import is_legal, slides_along, slides_of, winner_of
 from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, random_below, trailing_zeros
-from tablut.engine.kernels import can_move, key_change, make, unmake
+from tablut.engine.kernels import can_move, count_moves, key_change, make, position_key, unmake
 from tablut.engine.layout import (
     BoardArray,
     board_items,
@@ -187,6 +187,17 @@ def step_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> int:
         if games.going[game] != 0:
             _ply(rules, games, game, advance(games.boards, game * items), I64(games.codes[actions[game]]))
     return -1
+
+
+@kernel
+def place_all(tables: Tables, boards: BoardArray, keys: NDArray[np.uint64], moves: NDArray[np.int64]) -> None:
+    """Write the Zobrist key of each board, and the number of moves that white and black would have on it."""
+    rules = flat(tables)
+    for game in range(len(keys)):
+        board = advance(pointer(boards), game * board_items(rules.size))
+        keys[game] = position_key(rules, board)
+        for side in range(2):
+            moves[game, side] = count_moves(rules, board, side)
 
 
 @kernel

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tablut import Board, InputError, Move, load_variant, variant_names
+from retrograde import build_tablebase, open_tablebase
+from tablut import Board, InputError, Move, Position, load_variant, variant_names
 from tablut.env import Batch, env, spiel
 from tablut.env.encoding import encoding_for
+from tablut.indexing.values import verdict_of
 from tablut.rules import NaiveGame
 from tablut.status import UNPLAYABLE, position_status
 from tablut.variants.model import Repetition
@@ -22,8 +24,11 @@ from tests.support.strategies import placement, random_terrains, random_variants
 from tests.tablut.test_family_rules import ENDS, small
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tablut.variants import Variant
 
+START = Board("brandubh").text
 WORTH = {"white": 1, "black": -1, None: 0}
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 KEPT = ["ashton", "brandubh"]
@@ -56,8 +61,31 @@ def assert_same_games(
                     returned = batch.action(Move(last.target, last.start, variant.size))
                     chosen[game] = returned if returned in legal else chosen[game]
                 board.push(batch.move(int(chosen[game])))
+        if ply % 8 == 5:
+            assert_same_children(batch, boards, chosen)
         batch.step(chosen)
     return [outcome.termination for board in boards if (outcome := board.outcome())]
+
+
+def assert_same_children(batch: Batch, boards: list[Board], chosen: Any) -> None:
+    """Compare the successors of a batch with those of its boards, which are one ply ahead."""
+    children, actions, planes = batch.children(), [], []
+    values, going = children.batch.results()
+    shown, encoding = children.batch.planes(), encoding_for(batch.variant)
+    for game, board in enumerate(boards):
+        if chosen[game] < 0:
+            continue
+        board = board.copy()
+        board.pop()
+        for move in sorted(board.legal_moves, key=batch.action):
+            board.push(move)
+            outcome, at = board.outcome(), len(actions)
+            actions.append((game, batch.action(move)))
+            planes.append(encoding.planes(board))
+            assert (values[at], going[at]) == (0 if outcome is None else WORTH[outcome.winner], outcome is None)
+            board.pop()
+    assert list(zip(children.parents.tolist(), children.actions.tolist(), strict=True)) == actions
+    assert not actions or (shown == np.array(planes)).all()
 
 
 @st.composite
@@ -140,6 +168,132 @@ def test_every_move_along_a_line_has_a_number(name: str) -> None:
     for move in (Move(0, size + 1, size), Move(3, 3, size), Move(-1, 2, size), Move(0, size**2, size)):
         with pytest.raises(InputError):
             encoding.action(move)
+
+
+@pytest.mark.parametrize("name", [*KEPT, "copenhagen", "alea-evangelii"])
+def test_positions_are_placed_in_games(name: str) -> None:
+    source = Batch(name, 40, seed=2)
+    for _ in range(12):
+        source.step(source.sample())
+    going = np.flatnonzero(source.results()[1])
+    words, boards = source.words()[going], [Board(name, source.position(game)) for game in going]
+    for positions in (words, boards, [board.position for board in boards], [str(board.position) for board in boards]):
+        batch = Batch(name, positions=positions)
+        assert (batch.words() == words).all()
+        batch.step(batch.sample())
+        batch.reset()
+        assert (batch.words() == words).all()
+    batch = Batch(name, len(source))
+    batch.step(batch.sample())
+    batch.set(going[::-1], words[::-1])
+    batch.set(int(going[0]), words[0])
+    assert (batch.words()[going] == words).all()
+    untouched = np.setdiff1d(np.arange(len(source)), going)
+    assert not (batch.words()[untouched] == Batch(name, 1).words()).all(axis=1).any()
+    fresh = Batch(name, positions=words)
+    assert (batch.mask()[going] == fresh.mask()).all()
+    assert (batch.planes()[going] == fresh.planes()).all()
+    batch.reset(games=going)
+    assert (batch.words()[going] == Batch(name, 1).words()).all()
+
+
+@given(name=st.sampled_from([*KEPT, "ashton-5-4v0"]), seed=st.integers(0, 2**32))
+@settings(relaxed, max_examples=examples(30))
+def test_arbitrary_words_are_accepted_only_if_a_board_accepts_them(name: str, seed: int) -> None:
+    random, variant = np.random.default_rng(seed), load_variant(name)
+    cells, words = variant.size**2, Batch(name, 1).words()
+    width = (cells - 1).bit_length()
+    number = sum(1 << int(bit) for bit in set(random.integers(2 * cells, size=random.integers(6)).tolist()))
+    number |= int(random.integers(1 << width)) << 2 * cells | int(random.integers(2)) << (2 * cells + width)
+    number |= int(random.random() < 0.1) << (64 * words.shape[1] - 1)
+    words[0] = [number >> 64 * place & (1 << 64) - 1 for place in range(words.shape[1])]
+    king, black, white = number >> 2 * cells & (1 << width) - 1, number & (1 << cells) - 1, number >> cells
+    letters = ["b" if black >> cell & 1 else "w" if white >> cell & 1 else "." for cell in range(cells)]
+    sound = king < cells and not number >> (2 * cells + width + 1) and not black & white & (1 << cells) - 1
+    if sound := sound and letters[king] == ".":
+        letters[king] = "K"
+        position = Position("".join(letters), "b" if number >> (2 * cells + width) else "w")
+        try:
+            sound = Board(variant, position).outcome() is None
+        except InputError:  # impossible, and perhaps decided
+            sound = False
+    if sound:
+        assert Batch(name, positions=words).position(0) == position
+        return
+    batch = Batch(name, 2)
+    with pytest.raises(InputError) as found:
+        batch.set(1, words)
+    assert found.value.parameter == "words"
+    assert (batch.words() == Batch(name, 2).words()).all()
+
+
+def test_values_of_a_tablebase(tmp_path: Path) -> None:
+    for limit in (None, 6):
+        variant = load_variant("brandubh")
+        variant = replace(variant, rules=variant.rules.model_copy(update={"move_limit": limit}))
+        if limit is not None:
+            build_tablebase(tmp_path / "store", variant, 3)
+        tables = open_tablebase("brandubh" if limit is None else tmp_path / "store")
+        first = Batch(variant, positions=["3K3/7/7/4b2/1b5/7/7 b", "7/1K5/7/4b2/1b5/w6/7 w", START])
+        batch = first.children().batch
+        batch.step(batch.sample())
+        found = batch.values(None if limit is None else tables)
+        seen = set()
+        for game, going in enumerate(batch.results()[1]):
+            board, value, plies = Board(variant, batch.position(game)), found.values[game], found.plies[game]
+            if not going:
+                assert (value, plies, found.known[game]) == (batch.results()[0][game], 0, True)
+                continue
+            verdict = tables.get_wdl(board.position)
+            assert found.known[game] == (verdict is not None)
+            stored = verdict_of(tables.stored_value(board.position)) if verdict else None
+            dtm, late = (stored and stored.dtm), False
+            if stored is None or dtm is None or (late := limit is not None and dtm > limit - 2):
+                assert (value, plies) == (0, -1)
+            else:
+                assert plies == dtm
+                assert value == (1 if (stored.wdl == "win") == (board.turn == "white") else -1)
+            seen.add((verdict, late))
+        assert len(seen) > 2, seen
+    with pytest.raises(InputError, match="ashton") as refused:
+        Batch("ashton", 1).values(tables)
+    assert refused.value.parameter == "tablebase"
+    with pytest.raises(InputError, match="no tablebase"):
+        Batch("alea-evangelii", 1).values()
+
+
+@pytest.mark.parametrize(
+    ("change", "parameter"),
+    [
+        (lambda batch: Batch("brandubh", 0), "games"),
+        (lambda batch: Batch("brandubh"), "games"),
+        (lambda batch: Batch("ashton", 10**9), "games"),
+        (lambda batch: Batch("brandubh", positions=[]), "positions"),
+        (lambda batch: Batch("brandubh", positions="7"), "positions"),
+        (lambda batch: Batch("brandubh", positions=5), "positions"),
+        (lambda batch: Batch("brandubh", positions=Batch("ashton", 2).words()), "positions"),
+        (lambda batch: Batch("brandubh", positions=np.zeros((2, 2))), "positions"),
+        (lambda batch: Batch("brandubh", 3, positions=batch.words()), ""),
+        (lambda batch: Batch("brandubh", positions=[Board("ashton")]), ""),
+        (lambda batch: Batch("brandubh", positions=["K6/7/7/4b2/7/7/7 b"]), "positions"),
+        (lambda batch: batch.set(3, batch.words()[0]), "index"),
+        (lambda batch: batch.set(-1, batch.words()[0]), "index"),
+        (lambda batch: batch.set(0.5, batch.words()[0]), "index"),
+        (lambda batch: batch.set([True, False, True], batch.words()[0]), "index"),
+        (lambda batch: batch.set([0, 1], batch.words()), "words"),
+        (lambda batch: batch.set(0, Batch("ashton", 1).words()), "words"),
+        (lambda batch: batch.set(0, batch.words().astype(float)), "words"),
+        (lambda batch: batch.set(0, ["3K3/7/7/3b3/7/7/7 b"]), ""),
+        (lambda batch: batch.set(0, [Board("ashton")]), ""),
+        (lambda batch: batch.values("nowhere"), ""),
+    ],
+)
+def test_wrong_positions_are_refused(change: Any, parameter: str) -> None:
+    batch = Batch("brandubh", 3, seed=1)
+    with pytest.raises(InputError) as found:
+        change(batch)
+    assert found.value.parameter == parameter, found.value
+    assert (batch.words() == Batch("brandubh", 3).words()).all()
 
 
 def test_what_is_wrong_is_refused_and_changes_nothing() -> None:

@@ -6,6 +6,7 @@ from retrograde import open_tablebase, solve_game
 from retrograde.proofs import solve
 from tablut import Board, Move, Position, Variant, load_variant
 from tablut import Bord as Misspelt  # type: ignore[attr-defined]
+from tablut.env import Batch
 from tablut.play.arena import Tournament, play_match
 from tablut.play.search import Searcher, SearchLimits
 
@@ -54,3 +55,7 @@ elo: float | None = play_match(variant, Bot(), "greedy", games=20).summary.elo
 play_match("brandubh", Bot, bot)
 play_match("brandubh", Wrong(), bot)  # type: ignore[call-overload]
 rating: float = Tournament([Bot(), Bot, bot, "random"], "brandubh").play().summary.table[0].elo
+children = Batch(variant, positions=[board, "4K4/9/9/9/9/9/9/9/b8 w"]).children()
+children.batch.set(0, children.batch.words()[0])
+known: bool = bool(children.batch.values("store").known.all())
+children.prents  # type: ignore[attr-defined]
