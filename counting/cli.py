@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import wrap
 
 from rich.text import Text
 
@@ -10,6 +11,7 @@ from counting.complexity import (
     BoundNumber,
     BoundsReport,
     SpaceCounts,
+    Term,
     bound_numbers,
     bounds,
     corrected_counts,
@@ -25,7 +27,6 @@ from counting.exclusions.counts import (
     published_exclusions,
 )
 from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of
-from counting.paper import PaperEquations
 from counting.spaces import spaces
 from tablut import __version__
 from tablut.cli.command import command, flag, whole
@@ -36,7 +37,6 @@ from tablut.errors import InputError
 from tablut.position import square_name
 from tablut.results import ExactInt, Result, bfile, scientific
 from tablut.variants import Variant, load_variant
-from tablut.variants.library import shipped_variants
 from tablut.work.files import check_output
 from tablut.work.records import record_kind, write_record
 
@@ -47,7 +47,7 @@ class _Latex(Result):
 
 
 class _Board(Result):
-    variant: str
+    side: int
     distinct: ExactInt
 
 
@@ -55,10 +55,25 @@ class _Boards(Result):
     boards: list[_Board]
 
 
+_LATEX = r"""% Needs \usepackage{amsmath}.
+% b: attackers, w: defenders, c: attackers in camps; b_2, w_2, b_4, w_4: cycles of two and four cells with attackers
+% and defenders, for the symmetries of Burnside's lemma. N: corrected counts, N': tightened counts; n, n': classes.
+"""
+
+
+def _aligned(term: Term) -> str:
+    tag = f" \\tag{{{term.id[2:]}}}" if term.equation else r" \notag"
+    return "  " + term.latex.replace(" = ", " &= ", 1) + tag
+
+
 @command(table=True)
-@variant_option("Name of a shipped rule set, or a TOML file. [default: ashton; with --bfile, all]")
+@variant_option("Name of a shipped rule set, or a TOML file. [default: ashton; with --bfile, a family of boards]")
 @flag("--latex", help="Print the equations as LaTeX instead.")
-@flag("--bfile", "as_bfile", help="Print a b-file: bounds by board or, with --variant, states by number of men.")
+@flag(
+    "--bfile",
+    "as_bfile",
+    help="Print a b-file: bounds by side or, with --variant, states by number of men.",
+)
 def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
     """Recompute the published bounds on the number of positions exactly, and tighten them.
 
@@ -70,15 +85,16 @@ def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
     if latex and as_bfile:
         raise InputError("cannot be combined", subject="--latex and --bfile", remedy="give only one of them")
     if as_bfile and variant is None:
-        return _by_board()
+        return _by_side()
     rules = load_variant(variant or "ashton")
-    if latex:
-        equations = {id_: equation.latex() for id_, equation in PaperEquations(rules).equations.items()}
-        lines = [f"  {text.replace(' = ', ' &= ', 1)} \\tag{{{id_[2:]}}}" for id_, text in equations.items()]
-        listing = "\\begin{align}\n" + " \\\\\n".join(lines) + "\n\\end{align}"
-        listing = f"% {source(rules.name)}\n{listing}"
-        return Reply(_Latex(variant=rules.name, latex=equations), lambda console: console.out(listing))
     report = bounds(rules, interruptible(lambda: affordable_exclusions(rules)))
+    if latex:
+        equations = {term.id: term.latex for term in (*report.terms, *report.counts)}
+        listing = f"% {source(rules.name)}\n{_LATEX}" + "\n".join(
+            "\\begin{align}\n" + " \\\\\n".join(_aligned(term) for term in terms) + "\n\\end{align}"
+            for terms in (report.terms, report.counts)
+        )
+        return Reply(_Latex(variant=rules.name, latex=equations), lambda console: console.out(listing))
     if as_bfile:
         return Reply(report, lambda console: console.out(_by_men(report), end=""))
     table = BoundNumber, bound_numbers(report)
@@ -86,13 +102,22 @@ def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
     return Reply(report, lambda console: _show(console, report), table=table, commented=False)
 
 
-def _by_board() -> Reply:
-    """Return the bounds of all shipped rule sets as a sequence, ordered by rule set name."""
-    boards = [_Board(variant=one.name, distinct=corrected_counts(one).distinct) for one in shipped_variants()]
-    names = ", ".join(f"{number} {one.variant}" for number, one in enumerate(boards, 1))
-    head = f"Distinct placements of the corrected bound, by rule set (tablut bounds --bfile, version {__version__})."
-    comments = [head, f"n: {names}"]
-    text = bfile([one.distinct for one in boards], 1, comments)
+def _by_side() -> Reply:
+    """Return the bounds of the family of boards by side as a sequence."""
+    from counting.family import FAMILY, SIDES, scaled_tablut
+
+    boards = [_Board(side=side, distinct=corrected_counts(scaled_tablut(side)).distinct) for side in SIDES]
+    first = SIDES[0] // 2
+    comments = [
+        "Upper bound on the number of placements in Tablut on a board of side N = 2n+1, each placement counted once",
+        "(tablut bounds --bfile).",
+        *wrap(" ".join(FAMILY.split("\n\n", 1)[1].split()), 110),
+        f"Offset: {first}. Terms: sides {SIDES[0]} to {SIDES[-1]}. a(4) is the bound of Tablut itself.",
+        "(Python) from counting import bounds",
+        "(Python) from counting.family import scaled_tablut",
+        f"(Python) print([bounds(scaled_tablut(2 * n + 1)).corrected.distinct for n in range({first}, 10)])",
+    ]
+    text = bfile([one.distinct for one in boards], first, comments)
     return Reply(_Boards(boards=boards), lambda console: console.out(text, end=""))
 
 

@@ -8,20 +8,30 @@ The label states how the game ended with this placement, or that the game contin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import PlainSerializer
 
 from counting.exclusions.counts import ExclusionRecord, counted_spaces, published_exclusions
 from counting.findings import ComparedGame, Finding, compare, find
-from counting.paper import PUBLISHED, Geometry, PaperEquations, is_rounded
-from counting.spaces import FINAL, Space, classes, spaces
+from counting.paper import PUBLISHED, Geometry, PaperEquations, is_rounded, latex_line
+from counting.spaces import DESCRIPTIONS, FINAL, Space, classes, spaces
 from tablut import __version__
-from tablut.errors import InputError
+from tablut.errors import InputError, did_you_mean
 from tablut.results import ExactInt, Result, scientific
 from tablut.variants import Rules, Variant, VariantLike, as_variant
 
 
 class Term(Result):
-    """One equation of the paper with its exact value."""
+    """One equation of the paper, or one count of a bound, with its exact value.
+
+    Attributes
+    ----------
+    formula : sympy.Expr
+        Expression whose method ``doit`` returns the exact value; in JSON, its text.
+    latex : str
+        The formula and its value as LaTeX. An equation of the paper refers to other equations by their symbols.
+    """
 
     id: str
     equation: str
@@ -30,6 +40,8 @@ class Term(Result):
     approx: str
     published: str | None
     agrees: bool | None
+    formula: Annotated[Any, PlainSerializer(str, return_type=str, when_used="json")]
+    latex: str
 
 
 class SpaceCounts(Result):
@@ -93,6 +105,8 @@ class BoundsReport(Result):
         SHA-256 of the rules, equal to `Variant.digest`.
     terms : list of Term
         The paper's equations, in the paper's order.
+    counts : list of Term
+        The numbers in the next fields as formulas. Their ids are, for example, ``corrected.no_end``.
     geometry : list of Geometry
         The numbers that describe the board and appear in the equations.
     corrected : SpaceCounts
@@ -120,6 +134,7 @@ class BoundsReport(Result):
     variant: str
     digest: str
     terms: list[Term]
+    counts: list[Term]
     geometry: list[Geometry]
     corrected: SpaceCounts
     tightened: SpaceCounts
@@ -156,24 +171,36 @@ class BoundsReport(Result):
         )
 
     def term(self, id_: str) -> Term:
-        """Return the term with a given id.
+        """Return the equation or the count with a given id.
 
         Parameters
         ----------
         id_ : str
-            ``eq1``, ``eq3`` … ``eq14``.
+            ``eq1``, ``eq3`` … ``eq14``, or the id of a count: ``corrected``, ``tightened``, ``classes`` or
+            ``classes_tightened``, a dot, and a field of that name, such as ``corrected.distinct``.
 
         Returns
         -------
         Term
-            The equation with this number.
+            The equation with this number, or the count.
 
         Raises
         ------
-        StopIteration
-            If no equation has this id.
+        InputError
+            If nothing has this id.
+
+        Examples
+        --------
+        >>> term = bounds("ashton-5-4v0").term("corrected.escaped")
+        >>> term.formula
+        8*Sum(binomial(0, w)*binomial(23 - w, b), (b, 1, 4), (w, 0, 0))
+        >>> int(term.formula.doit()) == term.exact
+        True
         """
-        return next(term for term in self.terms if term.id == id_)
+        known = {term.id: term for term in (*self.terms, *self.counts)}
+        if id_ not in known:
+            raise InputError(did_you_mean(str(id_), known, "use eq14 or corrected.total"), parameter="id_", value=id_)
+        return known[id_]
 
 
 def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> BoundsReport:
@@ -228,10 +255,20 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
             _left(orbits, {space.id: space.classes for space in survivors}),
         )
     )
+    counted = dict(zip(_GROUPS, (corrected, classes_, tightened, classes_tightened), strict=True))
+    excluded = [
+        *(
+            SpaceCount(id=id_, description=space.description, exact=sizes[id_], classes=orbits[id_])
+            for id_, space in all_spaces.items()
+            if id_.startswith("excluded_") and sizes[id_]
+        ),
+        *_locked_spaces(record, all_spaces, orbits),
+    ]
     return BoundsReport(
         variant=variant.name,
         digest=variant.digest,
         terms=_terms(paper),
+        counts=_count_terms(all_spaces, counted, excluded),
         geometry=paper.geometry(),
         corrected=corrected,
         tightened=tightened,
@@ -239,14 +276,7 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
         classes=classes_,
         classes_tightened=classes_tightened,
         symmetries=[symmetry.name for symmetry in variant.symmetries],
-        excluded=[
-            *(
-                SpaceCount(id=id_, description=space.description, exact=sizes[id_], classes=orbits[id_])
-                for id_, space in all_spaces.items()
-                if id_.startswith("excluded_") and sizes[id_]
-            ),
-            *_locked_spaces(record, all_spaces, orbits),
-        ],
+        excluded=excluded,
         left_in=_left_in(variant.rules),
         locked=_locked(record, corrected, tightened, paper),
         findings=find(paper, sizes, record),
@@ -286,6 +316,8 @@ def _left_in(rules: Rules) -> list[str]:
     }
     return [what for what, applies in conditions.items() if applies]
 
+
+_GROUPS = ("corrected", "classes", "tightened", "classes_tightened")
 
 _LOCKED = {
     "no_end": "undecided, with a locked set of at most {} pieces, not including placements listed above",
@@ -340,20 +372,61 @@ def _up(part: int, whole: int) -> str:
 
 def _terms(paper: PaperEquations) -> list[Term]:
     terms = []
-    for equation in paper.equations.values():
-        exact = equation.verified_value()
-        published = equation.published
-        terms.append(
-            Term(
-                id=equation.id,
-                equation=f"({equation.number})",
-                description=equation.description,
-                exact=exact,
-                approx=scientific(exact),
-                published=published,
-                agrees=is_rounded(exact, published) if published else None,
-            )
-        )
+    for one in paper.equations.values():
+        exact, number = one.verified_value(), f"({one.number})"
+        terms.append(_term(one.id, number, one.description, exact, one.formula(), one.latex(), one.published))
+    return terms
+
+
+def _term(
+    id_: str, equation: str, description: str, exact: int, formula: Any, latex: str, published: str | None = None
+) -> Term:
+    agrees = is_rounded(exact, published) if published else None
+    values = id_, equation, description, exact, scientific(exact), published, agrees, formula, latex
+    return Term(**dict(zip(Term.model_fields, values, strict=True)))
+
+
+def _symbol(group: str, name: str) -> str:
+    """Return the symbol that stands for a count in LaTeX."""
+    letter = dict(zip(_GROUPS, ("N", "n", "N'", "n'"), strict=True))[group]
+    return f"{letter}_{{{name}}}".replace("_", r"\_").replace(r"\_{", "_{")
+
+
+def _count_terms(
+    all_spaces: Mapping[str, Space], counted: Mapping[str, SpaceCounts], excluded: list[SpaceCount]
+) -> list[Term]:
+    """Return the numbers of all bounds with their formulas."""
+    import sympy
+
+    from counting.formulas import class_formula, fixed_formula, with_sums
+
+    sizes = {id_: fixed_formula(space, space.variant.symmetries[0]) for id_, space in all_spaces.items()}
+    orbits = {id_: class_formula(space) for id_, space in all_spaces.items()}
+    terms = []
+    for group, counts in counted.items():
+        source = orbits if group.startswith("classes") else sizes
+        names = ("no_end", *FINAL)
+        parts = {name: source[name] for name in names}
+        shown, both = parts, source["king_captured"]
+        own = {name: sympy.Symbol(_symbol(group, name)) for name in names}
+        shown_both = own["king_captured"]
+        if "tightened" in group:
+            locked = {space.id: space.classes if source is orbits else space.exact for space in excluded}
+            base = "classes" if source is orbits else "corrected"
+            shown_both = sympy.Integer(counts.total - counts.distinct)
+            # A program counts the placements with locked sets, for which there is no formula.
+            by_program = any(id_.endswith("_locked") for id_ in locked)
+            both = shown_both if by_program else both - source["excluded_no_end"]
+            parts, shown = dict(parts), {}
+            for name in names:
+                less = source.get(f"excluded_{name}", 0) + locked.get(f"excluded_{name}_locked", 0)
+                parts[name], shown[name] = parts[name] - less, sympy.Symbol(_symbol(base, name)) - less
+        formulas, lines = with_sums(parts, both), with_sums(own, shown_both) | shown
+        about = group.replace("_", ", ")
+        for name, value in counts:
+            latex = latex_line(_symbol(group, name), lines[name], value)
+            description = f"{about}: {DESCRIPTIONS.get(name, name)}"
+            terms.append(_term(f"{group}.{name}", "", description, value, formulas[name], latex))
     return terms
 
 
@@ -425,9 +498,8 @@ class BoundNumber(Result):
     agrees: bool | None = None
     variant: str = ""
     version: str = __version__
-
-
-_GROUPS = ("corrected", "classes", "tightened", "classes_tightened")
+    formula: str = ""
+    latex: str = ""
 
 
 def bound_numbers(report: BoundsReport) -> list[BoundNumber]:
@@ -442,6 +514,10 @@ def bound_numbers(report: BoundsReport) -> list[BoundNumber]:
     for pair in report.material:
         name = f"{pair.attackers}v{pair.defenders}"
         rows.append(("material", name, "attackers v defenders, labelled states", pair.total))
-    return [
-        BoundNumber(**dict(zip(BoundNumber.model_fields, row, strict=False)), variant=report.variant) for row in rows
-    ]
+    lines = {term.id: (str(term.formula), term.latex) for term in (*report.terms, *report.counts)}
+    found = []
+    for group, id_, *row in rows:
+        own = lines.get(id_ if group == "equation" else f"{group}.{id_}", ("", ""))
+        values = (group, id_, *row, *[None] * (4 - len(row)), report.variant, __version__, *own)
+        found.append(BoundNumber(**dict(zip(BoundNumber.model_fields, values, strict=True))))
+    return found

@@ -17,11 +17,10 @@ corrected counts, and `counting.findings` describes the errors.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cached_property
-from math import comb, prod
+from math import prod
 from typing import Any
 
 from counting.spaces import CountsByMaterial, soldiers
@@ -62,7 +61,11 @@ class Subspace:
         """Return the paper's sum as an unevaluated sympy expression."""
         import sympy
 
-        b, w, c = sympy.symbols("b w c", integer=True, nonnegative=True)
+        from counting.formulas import ExactSum, number
+
+        if not self.attackers or not self.defenders:
+            return sympy.Integer(0)
+        b, w, c = map(number, "bwc")
         camp, free = sympy.Integer(self.camp_cells), sympy.Integer(self.free_cells)
         limits: list[tuple[Any, int, int]] = [(w, self.defenders.start, self.defenders[-1])]
         in_camps = sympy.Integer(0)
@@ -75,43 +78,16 @@ class Subspace:
             term = sympy.binomial(camp, c) * term
         if self.attackers[-1]:
             limits.append((b, self.attackers.start, self.attackers[-1]))
-        total = sympy.Sum(term, *limits)
+        total = ExactSum(term, *limits)
         return total if self.multiplicity == 1 else sympy.Mul(self.multiplicity, total, evaluate=False)
 
+    def formula(self) -> Any:
+        """Return the number of placements as a sympy expression."""
+        return self.symbolic()
+
     def check(self) -> int:
-        """Return the exact value of `symbolic`, evaluated from its summand and limits."""
-        import sympy
-
-        if not self.attackers or not self.defenders:
-            return 0
-        (total,) = self.symbolic().atoms(sympy.Sum)
-        names = [limit[0] for limit in total.limits]
-        summand = sympy.lambdify(names, total.function, modules=[{"binomial": _binomial}, "math"])
-        ends = [sympy.lambdify(names, limit[1:], modules="math") for limit in total.limits]
-
-        return self.multiplicity * sum(_summands(summand, ends, len(names) - 1, [0] * len(names)))
-
-
-def _summands(
-    summand: Callable[..., int], ends: list[Callable[..., tuple[int, int]]], depth: int, values: list[int]
-) -> Iterator[int]:
-    """Yield a nested sum's summands, with the outermost index first.
-
-    Sympy lists the innermost index first.
-    """
-    if depth < 0:
-        yield summand(*values)
-        return
-    low, high = ends[depth](*values)
-    for value in range(low, high + 1):
-        values[depth] = value
-        yield from _summands(summand, ends, depth - 1, values)
-
-
-def _binomial(n: int, k: int) -> int:
-    # If n is negative, there are more pieces than cells and hence 0 ways to place them, but math.comb would raise an
-    # error.
-    return comb(n, k) if 0 <= k <= n else 0
+        """Return the exact value of `symbolic`."""
+        return int(self.symbolic().doit())
 
 
 def is_rounded(exact: int, printed: str) -> bool:
@@ -134,12 +110,28 @@ class Product:
         """Return the product as computed by sympy."""
         return int(self.symbolic().doit())
 
+    def formula(self) -> Any:
+        """Return the product as an expression that copies do not evaluate; equal bases are combined."""
+        import sympy
+
+        return sympy.Mul(*(sympy.UnevaluatedExpr(base) ** exponent for base, exponent in self.factors))
+
     def symbolic(self) -> Any:
         """Return the product as an unevaluated sympy expression."""
         import sympy
 
         powers = (sympy.Pow(base, exponent, evaluate=False) for base, exponent in self.factors if exponent)
         return sympy.Mul(*powers, evaluate=False)
+
+
+def latex_line(symbol: str, formula: Any, value: int, order: str | None = None) -> str:
+    """Return a symbol, its formula and its value, with grouped digits, as LaTeX.
+
+    With the order ``none``, the formula's terms are not sorted.
+    """
+    import sympy
+
+    return f"{symbol} = {sympy.latex(formula, order=order)} = {value:,}".replace(",", r"\,")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +166,12 @@ class Equation:
 
         return sympy.Symbol(self.symbol)
 
+    def formula(self) -> Any:
+        """Return the equation's right-hand side, in which other equations are replaced by theirs."""
+        import sympy
+
+        return sympy.Add(*(part.formula() for part in self.parts))
+
     def verified_value(self) -> int:
         """Return the exact value; raise an error unless both evaluations agree."""
         value, check = self.value(), self.check()
@@ -186,7 +184,7 @@ class Equation:
         import sympy
 
         body = sympy.Add(*(part.symbolic() for part in self.parts), evaluate=False)
-        return f"{self.symbol} = {sympy.latex(body)} = {self.value()}"
+        return latex_line(self.symbol, body, self.value(), "none")
 
 
 # -- the paper's equations ---------------------------------------------------------------

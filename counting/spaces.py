@@ -183,11 +183,13 @@ class Space:
         return self.material().total()
 
 
-def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
-    """Return the number of placements in a space that a symmetry preserves, by material."""
+def king_groups(space: Space, symmetry: Symmetry) -> dict[tuple[CycleType, CycleType], Counter[tuple[int, int]]]:
+    """Return, for each cycle type of the cells outside the neighbourhoods, the contents of these neighbourhoods.
+
+    The cycle types are those of the camp cells and the free cells, on which the number of arrangements of the other
+    soldiers depends. The contents are counted by their numbers of attackers and defenders.
+    """
     regions = space.variant.regions
-    # The polynomial for the cells outside a neighbourhood depends only on their cycle type. So the king cells are first
-    # grouped by cycle type.
     tally: dict[tuple[CycleType, CycleType], Counter[tuple[int, int]]] = {}
     for placement in space.kings:
         if symmetry.table[placement.king] != placement.king:
@@ -200,10 +202,14 @@ def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
             if placement.admits(contents):
                 held = Counter(contents.values())
                 counts[held[ATTACKER], held[DEFENDER]] += 1
+    return tally
 
+
+def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
+    """Return the number of placements in a space that a symmetry preserves, by material."""
     most = space.variant.attackers, space.variant.defenders
     total = CountsByMaterial.zero(*most)
-    for (camp, free), counts in tally.items():
+    for (camp, free), counts in king_groups(space, symmetry).items():
         ways = soldiers(camp, free, *most)
         for (attackers, defenders), count in counts.items():
             if attackers <= most[0] and defenders <= most[1]:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from counting.complexity import BoundsReport, bounds
 from counting.exclusions.sets import LockedSet, locked_sets, orbits_of_sets
 from counting.findings import published_estimates
-from counting.paper import PaperEquations
 from reports.reachable import share
 from reports.rendering import REDUCED_BOARDS, Artefact, Figure, axes_of, drawing, figure, json_data, page
 from tablut import svg
@@ -40,7 +39,6 @@ def artefacts() -> list[Artefact]:
     others = [bounds(variant) for variant in shipped_variants() if variant not in older_variants()]
     paper = next(report for report in every if report.findings)
     variant = load_variant(paper.variant)
-    equations = PaperEquations(variant).equations
     orbits = orbits_of_sets(locked_sets(variant, _DRAWN), variant.symmetries)
     drawn = [(found, images) for found, images in orbits if all(piece != "K" for _, piece in found)]
     return [
@@ -50,7 +48,7 @@ def artefacts() -> list[Artefact]:
             report=paper,
             share=share(paper.variant),
             every=every,
-            latex={id_: equation.latex() for id_, equation in equations.items()},
+            latex={term.id: term.latex for term in paper.terms},
             locked=[{"squares": _squares(variant, found), "images": images} for found, images in drawn],
         ),
         json_data("data/bounds.json", {"bounds": [_data(report) for report in every + others]}),
@@ -140,7 +138,9 @@ def _draw_set(variant: Variant, found: LockedSet) -> str:
 
 def _data(report: BoundsReport) -> dict[str, Any]:
     """Return a report as plain data. The counts by material are included only for the paper's rules."""
-    return report.model_dump(mode="json", exclude={"digest"} if report.findings else {"digest", "material"})
+    left_out = ["digest", "counts"] if report.findings else ["digest", "counts", "material"]
+    exclude: dict[str, Any] = dict.fromkeys(left_out, True) | {"terms": {"__all__": {"formula", "latex"}}}
+    return report.model_dump(mode="json", exclude=exclude)
 
 
 def _spaces_data(report: BoundsReport) -> list[list[Any]]:

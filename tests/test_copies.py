@@ -177,7 +177,7 @@ VALUES: dict[str, Kept] = {
     "ScoredGame": Kept(lambda: play_match(PLAN).played[0]),
     "Tally": Kept(lambda: play_match(PLAN).tally),
     "Sprt": Kept(lambda: Sprt(0.0, 10.0)),
-    "Children": Kept(
+    "Successors": Kept(
         lambda: _batch().children(), lambda found: (_shown(found.batch), [array.tolist() for array in found[1:]])
     ),
     "TableValues": Kept(lambda: _batch().values(), lambda found: [array.tolist() for array in found]),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablut.env.batch import Batch, Children, TableValues
+from tablut.env.batch import Batch, Successors, TableValues
 from tablut.env.encoding import PLANES, PLIES
 from tablut.errors import SOME, InputError
 from tablut.variants import VariantLike
 
-__all__ = ["PLANES", "Batch", "Children", "TableValues", "env", "spiel"]
+__all__ = ["PLANES", "Batch", "Successors", "TableValues", "env", "spiel"]
 
 
 def _lacks(error: ModuleNotFoundError) -> InputError:

@@ -44,7 +44,7 @@ _ROOM = 128
 _RULES = {"none": UNCOUNTED, "illegal": ILLEGAL, "illegal_for_white": ILLEGAL_FOR_WHITE}
 
 
-class Children(NamedTuple):
+class Successors(NamedTuple):
     """Successors of the games of a batch.
 
     Attributes
@@ -343,12 +343,12 @@ class Batch:
                 f"is not legal in game {wrong}, '{self.position(wrong)}'", subject=f"action {actions[wrong]}"
             )
 
-    def children(self) -> Children:
+    def children(self) -> Successors:
         """Return the successors of all games in progress, as games of another batch.
 
         Returns
         -------
-        Children
+        Successors
             A batch with one game for each legal action, which has the history of its parent, and the parents and
             actions that lead to its games.
 
@@ -385,7 +385,7 @@ class Batch:
             **{name: getattr(g, name)[parents] for name in names},
         )
         batch.step(actions)
-        return Children(batch, parents, actions)
+        return Successors(batch, parents, actions)
 
     def values(self, tablebase: Prober | Path | str | None = None) -> TableValues:
         """Return the values of all games from a tablebase.

@@ -9,8 +9,10 @@ import pytest
 
 from counting import bounds
 from counting.complexity import placements_by_men
+from counting.family import SIDES, scaled_tablut
 from tablut.cli.shell import run
-from tablut.variants import variant_names
+from tablut.errors import InputError
+from tablut.variants import load_variant
 
 Captured = pytest.CaptureFixture[str]
 
@@ -31,16 +33,33 @@ def sequence(text: str) -> dict[int, int]:
     return found
 
 
-@pytest.mark.slow
-def test_the_bound_by_board_is_that_of_every_rule_set(capsys: Captured) -> None:
+def test_the_bound_by_side_is_that_of_the_family(capsys: Captured) -> None:
     assert run(["bounds", "--bfile"]) == 0
     text = capsys.readouterr().out
     assert run(["bounds", "--bfile", "--json"]) == 0
     boards = json.loads(capsys.readouterr().out)["boards"]
-    assert sequence(text) == {number: int(board["distinct"]) for number, board in enumerate(boards, 1)}
-    assert all(f"{number} {name}" in text for number, name in enumerate(variant_names(), 1))
-    by_name = {board["variant"]: int(board["distinct"]) for board in boards}
-    assert by_name["ashton"] == bounds("ashton").corrected.distinct
+    found = sequence(text)
+    assert found == {board["side"] // 2: int(board["distinct"]) for board in boards}
+    assert list(found) == [side // 2 for side in SIDES] == list(range(3, 10))
+    assert found[4] == bounds("ashton").corrected.distinct
+    lines = [line.removeprefix("# (Python) ") for line in text.splitlines() if line.startswith("# (Python) ")]
+    short = "\n".join(lines).replace("range(3, 10)", "range(3, 5)")  # the others take long
+    exec(short, {})
+    assert json.loads(capsys.readouterr().out) == [found[3], found[4]]
+
+
+def test_the_family_has_the_boards_of_two_games() -> None:
+    assert scaled_tablut(9).same_game(load_variant("ashton"))
+    assert scaled_tablut(7).start == load_variant("brandubh").start
+    for side in SIDES:
+        game = scaled_tablut(side)
+        assert (game.size, game.attackers, game.defenders) == (side, 4 * (side - 5), 2 * (side - 5))
+        assert len(game.start_symmetries) == 8
+        assert len(game.regions.camp_cells) == game.attackers
+    for side in (5, 8, 21, 9.0, "9", None):
+        with pytest.raises(InputError) as found:
+            scaled_tablut(side)  # type: ignore[arg-type]
+        assert found.value.parameter == "side"
 
 
 @pytest.mark.parametrize("name", ["ashton", "brandubh-5-4v0"])

@@ -177,7 +177,7 @@ def test_what_is_no_player_is_refused_with_its_parameter(given: Any) -> None:
 def test_other_wrong_calls_are_refused() -> None:
     plan = MatchPlan(load_variant(NAME), contestant("random", ONE), contestant("random", ONE), 2)
     for call, words in (
-        (lambda: play_match(plan, games=4), "plan"),  # type: ignore[call-overload]
+        (lambda: play_match(plan, games=4), "plan"),
         (lambda: play_match(NAME, Unready, "random"), "no weights"),
         (lambda: play_match(NAME, First, "random", games=0), "games 0"),
         (lambda: Tournament("random", NAME).play(), "players"),

@@ -53,9 +53,11 @@ def bot(board: Board, limits: SearchLimits) -> str:
 
 elo: float | None = play_match(variant, Bot(), "greedy", games=20).summary.elo
 play_match("brandubh", Bot, bot)
-play_match("brandubh", Wrong(), bot)  # type: ignore[call-overload]
+play_match("brandubh", Wrong(), bot)  # type: ignore[arg-type]
 rating: float = Tournament([Bot(), Bot, bot, "random"], "brandubh").play().summary.table[0].elo
 children = Batch(variant, positions=[board, "4K4/9/9/9/9/9/9/9/b8 w"]).children()
 children.batch.set(0, children.batch.words()[0])
 known: bool = bool(children.batch.values("store").known.all())
 children.prents  # type: ignore[attr-defined]
+formula: str = str(bounds(variant).term("corrected.distinct").formula.doit())
+bounds(variant).term("eq12").latx  # type: ignore[attr-defined]

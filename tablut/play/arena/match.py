@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final, NamedTuple, TypeVar, overload
+from typing import Any, Final, NamedTuple, TypeVar
 
 from tablut.board import Board
 from tablut.errors import InputError
@@ -168,35 +168,6 @@ class MatchReport(NamedTuple):
     played: tuple[ScoredGame, ...]
     tally: Tally
     summary: MatchSummary
-
-
-@overload
-def play_match(
-    plan: MatchPlan,
-    *,
-    threads: int = 1,
-    folder: Path | None = None,
-    sprt: Sprt | None = None,
-    watch: Callable[[ScoredGame], None] | None = None,
-    on_interrupt: Callable[[MatchReport], BaseException] | None = None,
-) -> MatchReport: ...
-
-
-@overload
-def play_match(
-    plan: VariantLike,
-    first: PlayerLike,
-    second: PlayerLike,
-    *,
-    games: int = 2,
-    limits: SearchLimits | None = None,
-    seed: int = 1,
-    threads: int = 1,
-    folder: Path | None = None,
-    sprt: Sprt | None = None,
-    watch: Callable[[ScoredGame], None] | None = None,
-    on_interrupt: Callable[[MatchReport], BaseException] | None = None,
-) -> MatchReport: ...
 
 
 def play_match(
