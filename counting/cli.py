@@ -11,7 +11,6 @@ from counting.complexity import (
     BoundNumber,
     BoundsReport,
     SpaceCounts,
-    Term,
     bound_numbers,
     bounds,
     corrected_counts,
@@ -61,11 +60,6 @@ _LATEX = r"""% Needs \usepackage{amsmath}.
 """
 
 
-def _aligned(term: Term) -> str:
-    tag = f" \\tag{{{term.id[2:]}}}" if term.equation else r" \notag"
-    return "  " + term.latex.replace(" = ", " &= ", 1) + tag
-
-
 @command(table=True)
 @variant_option("Name of a shipped rule set, or a TOML file. [default: ashton; with --bfile, a family of boards]")
 @flag("--latex", help="Print the equations as LaTeX instead.")
@@ -89,11 +83,11 @@ def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
     rules = load_variant(variant or "ashton")
     report = bounds(rules, interruptible(lambda: affordable_exclusions(rules)))
     if latex:
-        equations = {term.id: term.latex for term in (*report.terms, *report.counts)}
-        listing = f"% {source(rules.name)}\n{_LATEX}" + "\n".join(
-            "\\begin{align}\n" + " \\\\\n".join(_aligned(term) for term in terms) + "\n\\end{align}"
-            for terms in (report.terms, report.counts)
-        )
+        every = [*report.terms, *report.counts]
+        equations = {term.id: term.latex for term in every}
+        tags = {term.id: f"\\tag{{{term.id[2:]}}}" if term.equation else r"\notag" for term in every}
+        lines = [f"  {text.replace(' = ', ' &= ', 1)} {tags[id_]}" for id_, text in equations.items()]
+        listing = f"% {source(rules.name)}\n{_LATEX}\\begin{{align}}\n" + " \\\\\n".join(lines) + "\n\\end{align}"
         return Reply(_Latex(variant=rules.name, latex=equations), lambda console: console.out(listing))
     if as_bfile:
         return Reply(report, lambda console: console.out(_by_men(report), end=""))

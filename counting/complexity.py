@@ -297,7 +297,7 @@ def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, 
     ``survivors`` are a record's counts, which replace the sizes computed here. The additional key
     ``king_captured_undecided`` is for the placements with a captured king that are nevertheless undecided placements.
     """
-    sizes = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
+    sizes = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in _SPACES}
     # Every placement with a besieged king belongs to the placements with a captured king and to the undecided
     # placements.
     return sizes | {"king_captured_undecided": counts["king_captured"] - counts["excluded_no_end"], **survivors}
@@ -317,6 +317,7 @@ def _left_in(rules: Rules) -> list[str]:
     return [what for what, applies in conditions.items() if applies]
 
 
+_SPACES = ("no_end", *FINAL)
 _GROUPS = ("corrected", "classes", "tightened", "classes_tightened")
 
 _LOCKED = {
@@ -398,17 +399,16 @@ def _count_terms(
     """Return the numbers of all bounds with their formulas."""
     import sympy
 
-    from counting.formulas import class_formula, fixed_formula, with_sums
+    from counting.formulas import class_formula, fixed_formula
 
     sizes = {id_: fixed_formula(space, space.variant.symmetries[0]) for id_, space in all_spaces.items()}
     orbits = {id_: class_formula(space) for id_, space in all_spaces.items()}
     terms = []
     for group, counts in counted.items():
         source = orbits if group.startswith("classes") else sizes
-        names = ("no_end", *FINAL)
-        parts = {name: source[name] for name in names}
+        parts = {name: source[name] for name in _SPACES}
         shown, both = parts, source["king_captured"]
-        own = {name: sympy.Symbol(_symbol(group, name)) for name in names}
+        own = {name: sympy.Symbol(_symbol(group, name)) for name in _SPACES}
         shown_both = own["king_captured"]
         if "tightened" in group:
             locked = {space.id: space.classes if source is orbits else space.exact for space in excluded}
@@ -418,26 +418,29 @@ def _count_terms(
             by_program = any(id_.endswith("_locked") for id_ in locked)
             both = shown_both if by_program else both - source["excluded_no_end"]
             parts, shown = dict(parts), {}
-            for name in names:
+            for name in _SPACES:
                 less = source.get(f"excluded_{name}", 0) + locked.get(f"excluded_{name}_locked", 0)
                 parts[name], shown[name] = parts[name] - less, sympy.Symbol(_symbol(base, name)) - less
-        formulas, lines = with_sums(parts, both), with_sums(own, shown_both) | shown
-        about = group.replace("_", ", ")
+        formulas, lines = _with_sums(parts, both), _with_sums(own, shown_both) | shown
         for name, value in counts:
             latex = latex_line(_symbol(group, name), lines[name], value)
-            description = f"{about}: {DESCRIPTIONS.get(name, name)}"
+            description = f"{group.replace('_', ', ')}: {DESCRIPTIONS.get(name, name)}"
             terms.append(_term(f"{group}.{name}", "", description, value, formulas[name], latex))
     return terms
 
 
 def _sum(parts: Mapping[str, int], both: int) -> SpaceCounts:
-    """Return the sizes of spaces together with their sums.
+    """Return the sizes of spaces together with their sums (see `_with_sums`)."""
+    return SpaceCounts(**_with_sums({name: parts[name] for name in _SPACES}, both))
 
-    ``both`` is the number of placements with a captured king that are also undecided placements.
+
+def _with_sums(parts: Mapping[str, Any], both: Any) -> dict[str, Any]:
+    """Return the sizes of spaces, or their formulas, together with their sums, keyed like `SpaceCounts`.
+
+    ``both`` are the placements with a captured king that are also undecided placements.
     """
-    chosen = {name: parts[name] for name in ("no_end", *FINAL)}
-    end = sum(chosen[name] for name in FINAL)
-    return SpaceCounts(**chosen, end=end, total=chosen["no_end"] + end, distinct=chosen["no_end"] + end - both)
+    end = sum(parts[name] for name in FINAL)
+    return {**parts, "end": end, "total": parts["no_end"] + end, "distinct": parts["no_end"] + end - both}
 
 
 def _with_side_to_move(counted: Mapping[str, SpaceCounts]) -> dict[str, int]:

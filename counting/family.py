@@ -65,10 +65,5 @@ def scaled_tablut(side: int) -> Variant:
             elif across == 0 and depth > 1:
                 start[rank][file] = "w"
     terrain[middle][middle], start[middle][middle] = "T", "K"
-    return replace(
-        load_variant("ashton"),
-        name=f"tablut-{side}",
-        title=f"Tablut on a board of side {side}",
-        terrain=tuple(map("".join, terrain)),
-        start=tuple(map("".join, start)),
-    )
+    rows, title = [tuple(map("".join, one)) for one in (terrain, start)], f"Tablut on a board of side {side}"
+    return replace(load_variant("ashton"), name=f"tablut-{side}", title=title, terrain=rows[0], start=rows[1])

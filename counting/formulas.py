@@ -8,13 +8,13 @@ attackers or defenders, and b4 and w4 are the same for cycles of four cells.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from math import comb
 from typing import Any
 
 import sympy
 
-from counting.spaces import FINAL, Space, king_groups
+from counting.spaces import Space, king_groups
 from symmetry import Symmetry
 
 
@@ -98,12 +98,3 @@ def class_formula(space: Space) -> Any:
     group = space.variant.symmetries
     fixed = sympy.Add(*(fixed_formula(space, symmetry) for symmetry in group))
     return sympy.UnevaluatedExpr(fixed) / len(group)
-
-
-def with_sums(parts: Mapping[str, Any], both: Any) -> dict[str, Any]:
-    """Return the formulas of a bound's spaces and of their sums, keyed like `counting.complexity.SpaceCounts`.
-
-    ``both`` are the placements with a captured king that are also undecided placements.
-    """
-    end = sympy.Add(*(parts[name] for name in FINAL))
-    return {**parts, "end": end, "total": parts["no_end"] + end, "distinct": parts["no_end"] + end - both}

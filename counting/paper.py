@@ -81,13 +81,7 @@ class Subspace:
         total = ExactSum(term, *limits)
         return total if self.multiplicity == 1 else sympy.Mul(self.multiplicity, total, evaluate=False)
 
-    def formula(self) -> Any:
-        """Return the number of placements as a sympy expression."""
-        return self.symbolic()
-
-    def check(self) -> int:
-        """Return the exact value of `symbolic`."""
-        return int(self.symbolic().doit())
+    formula = symbolic
 
 
 def is_rounded(exact: int, printed: str) -> bool:
@@ -105,10 +99,6 @@ class Product:
     def value(self) -> int:
         """Return the product."""
         return prod(base**exponent for base, exponent in self.factors)
-
-    def check(self) -> int:
-        """Return the product as computed by sympy."""
-        return int(self.symbolic().doit())
 
     def formula(self) -> Any:
         """Return the product as an expression that copies do not evaluate; equal bases are combined."""
@@ -156,10 +146,6 @@ class Equation:
         """Return the exact value."""
         return sum(part.value() for part in self.parts)
 
-    def check(self) -> int:
-        """Return the value as computed by sympy."""
-        return sum(part.check() for part in self.parts)
-
     def symbolic(self) -> Any:
         """Return the symbol that represents this equation in other equations."""
         import sympy
@@ -174,7 +160,7 @@ class Equation:
 
     def verified_value(self) -> int:
         """Return the exact value; raise an error unless both evaluations agree."""
-        value, check = self.value(), self.check()
+        value, check = self.value(), self.formula().doit()
         if value != check:
             raise ArithmeticError(f"{self.id}: the generating function gives {value}, sympy {check}")
         return value

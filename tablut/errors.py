@@ -18,6 +18,9 @@ from numbers import Integral, Real
 from reprlib import Repr
 from typing import Any, Final, TypeVar, cast
 
+__all__ = ["IllegalMoveError", "InputError", "MachineError", "NoMoveError", "OutputError", "TablutError"]
+__all__ += ["UncompiledError", "UnknownError", "UseError", "VariantError"]
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 Record = TypeVar("Record")
 

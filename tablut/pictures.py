@@ -24,6 +24,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from tablut.errors import InputError
 
+__all__ = ["MOST_FRAMES", "draw_gif", "draw_png"]
+
 MOST_FRAMES: Final = 2_000
 """Maximum number of boards in an animation. Browsers keep all of them in memory."""
 _MOST_PIXELS: Final = 150_000_000

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tablut.indexing.values import Verdict, Wdl
     from tablut.position import Move, Position
 
+__all__ = ["MissingTableError", "Prober", "Proved", "ProvedWin", "Prover", "TierProber", "find_prober", "find_prover"]
+
 
 class MissingTableError(TablutError, LookupError):
     """Error for a position that no tablebase covers."""

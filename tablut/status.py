@@ -15,6 +15,8 @@ from tablut.errors import InputError
 from tablut.formats.reading import PositionLike, as_position
 from tablut.variants import VariantLike, as_variant
 
+__all__ = ["MEANINGS", "UNPLAYABLE", "Status", "check_playable", "position_status", "reasons"]
+
 
 class Status(IntFlag):
     """Flags for the reasons why a position is impossible or the game cannot continue from it.

@@ -14,6 +14,8 @@ from tablut.formats.reading import PositionLike, as_move, as_position
 from tablut.position import Move, square_name
 from tablut.variants import VariantLike, as_variant
 
+__all__ = ["draw_line", "draw_sheet", "draw_strip"]
+
 _GAP = 14
 
 

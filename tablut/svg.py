@@ -15,6 +15,8 @@ from tablut.formats.reading import BoardLike, PositionLike, as_move, as_position
 from tablut.position import FILES, Move, diagram_cells, parse_square
 from tablut.variants import VariantLike, as_variant
 
+__all__ = ["FILLS", "TERRAIN", "board", "kind_of", "legend"]
+
 FILLS = {
     "ordinary": "#f2e3c6",
     "castle": "#e6a35c",

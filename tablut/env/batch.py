@@ -35,12 +35,12 @@ from tablut.formats.reading import PositionLike, as_position
 from tablut.indexing.values import MISSING
 from tablut.position import Move, Position
 from tablut.prober import Prober, find_prober
-from tablut.status import check_playable
 from tablut.variants import VariantLike, as_variant
-from tablut.work.files import excerpt
 from tablut.work.machine import check_memory
 
 _ROOM = 128
+_OF_A_GAME = "boards", "keys", "marks", "lengths", "plies", "values", "going"
+"""Arrays of `Games` with one item for each game, apart from the history and the random numbers."""
 _RULES = {"none": UNCOUNTED, "illegal": ILLEGAL, "illegal_for_white": ILLEGAL_FOR_WHITE}
 
 
@@ -144,17 +144,13 @@ class Batch:
         if positions is None:
             games = whole_number("games", games, 1, 2**31 - 1)
         elif games is not None or position is not None:
-            raise InputError(
-                "cannot be combined with games or a position", subject="positions", remedy="give only positions"
-            )
-        board = Board(self.variant, position)
-        if (outcome := board.outcome()) is not None:
-            raise InputError(f"the game is over ({outcome.how})", subject=f"position '{board.position}'")
+            raise InputError("cannot be given together with games or a position", subject="positions")
         self._engine = engine_for(self.variant)
         self._encoding = encoding_for(self.variant)
         self.actions = len(self._encoding.codes)
         rules = self.variant.rules
-        self._start = self._placed([board.position] if positions is None else positions, "positions")
+        given = [Board(self.variant, position).position] if positions is None else positions
+        self._start = self._placed(given, "positions")
         if games is None:
             games = whole_number("positions", len(self._start[0]), 1)
         items = self._start[0].shape[1]
@@ -201,15 +197,14 @@ class Batch:
         elif isinstance(positions, Iterable) and not isinstance(positions, str):
             listed = [as_position(one, self.variant) for one in positions]
             for one in listed:
-                check_playable(self.variant, one)
+                if (outcome := Board(self.variant, one).outcome()) is not None:
+                    raise InputError(f"the game is over ({outcome.how})", subject=f"position '{one}'")
             words = self._engine.words(listed)
         else:
             raise InputError("expected a list of positions", parameter=parameter, value=shown_value(positions))
         if words.dtype != np.uint64 or words.shape[1:] != (self._engine.tables.words,):
-            raise InputError(
-                f"expected uint64 of shape (n, {self._engine.tables.words}), not {words.dtype} of shape {words.shape}",
-                parameter=parameter,
-            )
+            expected = f"expected uint64 of shape (n, {self._engine.tables.words})"
+            raise InputError(f"{expected}, not {words.dtype} of shape {words.shape}", parameter=parameter)
         black, _, king, black_moves, possible = pieces_of(self.variant, words)
         decided = np.isin(king, list(self.variant.regions.escapes)) | ~black.any(axis=1)
         if possible.all():
@@ -247,15 +242,18 @@ class Batch:
         >>> str(batch.position(2)), str(batch.position(1)) == str(batch.position(0))
         ('3K3/7/7/4b2/7/7/7 b', True)
         """
-        numbers = np.asarray(index).ravel()
-        if numbers.size and (numbers.dtype.kind not in "iu" or not np.isin(numbers, np.arange(len(self))).all()):
-            raise InputError(
-                f"expected numbers of games below {len(self)}", parameter="index", value=shown_value(index)
-            )
-        numbers, (boards, keys) = numbers.astype(np.int64), self._placed(words, "words")
+        numbers, (boards, keys) = self._numbers(index, "index"), self._placed(words, "words")
         if len(boards) != len(numbers):
             raise InputError(f"expected {len(numbers)} positions, not {len(boards)}", parameter="words")
         self._put(numbers, boards, keys)
+
+    def _numbers(self, games: ArrayLike, parameter: str) -> NDArray[np.int64]:
+        """Return numbers of games as an array. Raise InputError if a game does not exist."""
+        numbers = np.asarray(games).ravel()
+        if numbers.size and (numbers.dtype.kind not in "iu" or not np.isin(numbers, np.arange(len(self))).all()):
+            expected = f"expected numbers of games below {len(self)}"
+            raise InputError(expected, parameter=parameter, value=shown_value(games))
+        return numbers.astype(np.int64)
 
     def _put(self, games: NDArray[Any], boards: NDArray[np.uint32], keys: NDArray[np.uint64]) -> None:
         g = self._games
@@ -279,16 +277,11 @@ class Batch:
             If the mask does not consist of one boolean for each game, if a game does not exist, or if both arguments
             are given.
         """
-        numbers, every = np.asarray([] if games is None else games).ravel(), np.arange(len(self))
-        mask = np.asarray(np.full(len(self), games is None) if which is None else which)
-        masked = mask.dtype == np.bool_ and mask.shape == every.shape and (which is None or games is None)
-        numbered = (numbers.dtype.kind in "iu" or not numbers.size) and np.isin(numbers, every).all()
-        if not (masked and numbered):
-            said = f"which={excerpt(str(which), 40)}, games={excerpt(str(games), 40)}"
-            raise InputError(
-                f"expected a mask of {len(self)} booleans, or numbers of games below {len(self)}", subject=said
-            )
-        these = mask | np.isin(every, numbers)
+        these = np.full(len(self), games is None) if which is None else np.asarray(which)
+        if these.dtype != np.bool_ or these.shape != (len(self),) or (which is not None and games is not None):
+            expected = f"expected a mask of {len(self)} booleans, or numbers of games instead"
+            raise InputError(expected, parameter="which", value=shown_value(which))
+        these = these | np.isin(np.arange(len(self)), self._numbers([] if games is None else games, "games"))
         self._put(these, self._start[0][these], self._start[1][these])
 
     def mask(self) -> NDArray[np.bool_]:
@@ -370,8 +363,6 @@ class Batch:
         g, (parents, actions) = self._games, np.nonzero(self.mask())
         used = int(g.lengths.max(initial=0))
         check_memory("games", len(parents) * 8 * (2 * used + 2 * g.boards.shape[1]) >> 20, len(self))
-        names = ("boards", "keys", "marks", "lengths", "plies", "values", "going")
-        seed = int(g.random.sum())
         batch: Batch = object.__new__(type(self))
         vars(batch).update(vars(self))
         batch._start = self._start[0][parents], self._start[1][parents]
@@ -381,8 +372,8 @@ class Batch:
         batch._games = g._replace(
             room=earlier.shape[1],
             earlier=earlier,
-            random=np.random.default_rng(seed).integers(1 << 64, size=len(parents), dtype=np.uint64),
-            **{name: getattr(g, name)[parents] for name in names},
+            random=np.random.default_rng(int(g.random.sum())).integers(1 << 64, size=len(parents), dtype=np.uint64),
+            **{name: getattr(g, name)[parents] for name in _OF_A_GAME},
         )
         batch.step(actions)
         return Successors(batch, parents, actions)
@@ -415,12 +406,9 @@ class Batch:
         ([1, 1], [2, 3], [True, True])
         """
         prober = find_prober(self.variant, tablebase) if isinstance(tablebase, (str, Path, NoneType)) else tablebase
-        if prober is None:
-            raise InputError(f"no tablebase of {self.variant.name} is shipped", parameter="tablebase", value="None")
-        if not prober.variant.same_game(self.variant):
-            raise InputError(
-                f"is of {prober.variant.name}, not of {self.variant.name}", parameter="tablebase", value=str(tablebase)
-            )
+        if prober is None or not prober.variant.same_game(self.variant):
+            what = "no tablebase is shipped for" if prober is None else f"is of {prober.variant.name}, not of"
+            raise InputError(f"{what} {self.variant.name}", parameter="tablebase", value=shown_value(tablebase))
         values, going = self.results()
         plies, known = np.zeros(len(self), dtype=np.int16), ~going
         found = prober.probe_words(words := self.words()[going])

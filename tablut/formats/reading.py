@@ -30,6 +30,9 @@ from tablut.work.files import excerpt
 if TYPE_CHECKING:
     from tablut.variants import Variant
 
+__all__ = ["PositionLike", "as_move", "as_position", "read_berkeley", "read_fen", "read_mcgill", "read_move"]
+__all__ += ["read_position", "write_berkeley", "write_fen", "write_fen_move", "write_mcgill"]
+
 
 @runtime_checkable
 class BoardLike(Protocol):

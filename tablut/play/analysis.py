@@ -54,6 +54,17 @@ from tablut.variants import Variant, as_variant
 from tablut.work.files import brief, check_output, excerpt
 from tablut.work.progress import Observer, plural
 
+__all__ = [
+    "AnalysedPly",
+    "Analyst",
+    "DecisiveError",
+    "GameAnalysis",
+    "SideReport",
+    "analyse",
+    "annotated",
+    "draw_errors",
+]
+
 ValueSource = Literal["rules", "tablebase", "proof", "search"]
 
 

@@ -106,4 +106,4 @@ def test_a_subspace_has_one_value(
     subspace = Subspace(
         "drawn", multiplicity, camp, free, range(least, least + span + 1), range(defenders + 1), involved
     )
-    assert subspace.value() == triple_sum(subspace) == subspace.check()
+    assert subspace.value() == triple_sum(subspace) == subspace.formula().doit()

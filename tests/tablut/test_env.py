@@ -275,7 +275,7 @@ def test_values_of_a_tablebase(tmp_path: Path) -> None:
         (lambda batch: Batch("brandubh", positions=np.zeros((2, 2))), "positions"),
         (lambda batch: Batch("brandubh", 3, positions=batch.words()), ""),
         (lambda batch: Batch("brandubh", positions=[Board("ashton")]), ""),
-        (lambda batch: Batch("brandubh", positions=["K6/7/7/4b2/7/7/7 b"]), "positions"),
+        (lambda batch: Batch("brandubh", positions=["K6/7/7/4b2/7/7/7 b"]), ""),
         (lambda batch: batch.set(3, batch.words()[0]), "index"),
         (lambda batch: batch.set(-1, batch.words()[0]), "index"),
         (lambda batch: batch.set(0.5, batch.words()[0]), "index"),
@@ -357,7 +357,7 @@ def test_games_are_named_by_a_mask_or_by_numbers() -> None:
         batch = Batch("brandubh", 4, seed=1)
         batch.step(batch.sample())
         before = batch.planes()
-        with pytest.raises(InputError, match=r"^which=.*, games="):
+        with pytest.raises(InputError, match=r"^(which|games) "):
             batch.reset(**chosen)
         assert (batch.planes() == before).all(), chosen
 

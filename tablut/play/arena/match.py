@@ -239,7 +239,7 @@ def play_match(
     'last_move'
     """
     if not isinstance(plan, MatchPlan):
-        plan = plan_match(plan, first, second, games=games, limits=limits, seed=seed)
+        plan = plan_match(plan, first, second, games, limits, seed)
     elif any(one is not None for one in (first, second, games, limits, seed)):
         raise InputError("contains the players, games, limits and seed", subject="plan", remedy="use its _replace()")
     plan = plan.checked()

@@ -449,25 +449,17 @@ class MatchPlan(NamedTuple):
 
 
 def plan_match(
-    variant: VariantLike,
-    first: PlayerLike | None,
-    second: PlayerLike | None,
-    *,
-    games: int | None = None,
-    limits: SearchLimits | None = None,
-    seed: int | None = None,
+    variant: VariantLike, first: Any, second: Any, games: int | None, limits: SearchLimits | None, seed: int | None
 ) -> MatchPlan:
     """Return the plan of a match between two players, with the defaults of `play_match`."""
-    both = []
+    from tablut.play.bridges.objects import chooser_of
+
     for name, one in (("first", first), ("second", second)):
-        try:
-            both.append(contestant(one, limits or SearchLimits(movetime=0.1)))  # type: ignore[arg-type]
-        except InputError as error:
-            error.rename({"player": name}.get)
-            raise
-    seed = 1 if seed is None else seed
-    number = 2 if games is None else games
-    return MatchPlan(as_variant(variant), both[0], both[1], number, seed, Openings(seed=seed))
+        if not isinstance(one, str):
+            chooser_of(one, name)
+    limits, seed = limits or SearchLimits(movetime=0.1), 1 if seed is None else seed
+    players, games = [contestant(one, limits) for one in (first, second)], 2 if games is None else games
+    return MatchPlan(as_variant(variant), players[0], players[1], games, seed, Openings(seed=seed))
 
 
 def _limits_text(one: Contestant) -> str:

@@ -101,7 +101,7 @@ class Tournament(NamedTuple):
         if isinstance(self.players, str) or not isinstance(self.players, Sequence):
             raise InputError("expected a list of players", parameter="players", value=shown_value(self.players))
         everyone = [contestant(one, self.limits or SearchLimits(movetime=0.1)) for one in self.players]
-        plan = plan_match(self.variant, "random", "random", games=self.games, limits=self.limits, seed=self.seed)
+        plan = plan_match(self.variant, "random", "random", self.games, self.limits, self.seed)
         check_contestants(everyone, plan.variant)
         return play_tournament(everyone, plan, threads=threads, folder=folder, watch=watch)
 

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, cast
 
 from tablut.board import Board
 from tablut.cli.streams import one_line
-from tablut.errors import InputError, TablutError, shown_value
+from tablut.errors import InputError, shown_value
 from tablut.formats.reading import read_move
 from tablut.play.bridges.programs import UnreadableMoveError
 from tablut.play.players import Choice, PlayerOptions
@@ -29,7 +29,6 @@ from tablut.variants import Variant
 from tablut.work.files import excerpt
 
 _EXPECTED: Final = "expected a class or an object with a method choose(board, limits), or a function of both"
-_LONGEST_NAME: Final = 80
 
 
 class Chooser(Protocol):
@@ -63,14 +62,10 @@ def named_object(name: str) -> Any:
     module, _, attribute = name.partition(":")
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
-    subject = f"player {excerpt(name)}"
     try:
         return attrgetter(attribute)(import_module(module))
-    except (Exception, SystemExit) as error:
-        # Importing runs arbitrary code of the user, which may fail in any way.
-        raise InputError(
-            f"cannot be imported: {_described(error)}", subject=subject, remedy="name it as MODULE:CLASS"
-        ) from error
+    except (Exception, SystemExit) as error:  # importing runs arbitrary code, which may fail in any way
+        raise _failure(name, f"cannot be imported: {_described(error)}", "name it as MODULE:CLASS") from error
 
 
 def title_of(given: Any) -> tuple[str, str]:
@@ -80,24 +75,20 @@ def title_of(given: Any) -> tuple[str, str]:
     """
     kind = given if hasattr(given, "__qualname__") else type(given)
     name = getattr(given, "name", None)
-    title = one_line(name, _LONGEST_NAME) if isinstance(name, str) and name.strip() else kind.__qualname__
+    title = one_line(name, 80) if isinstance(name, str) and name.strip() else kind.__qualname__
     place = f"{kind.__module__}:{kind.__qualname__}"
     return title, place if title == kind.__qualname__ else f"{place} {title}"
 
 
 def chooser_of(given: Any, parameter: str = "player") -> Callable[..., Any]:
     """Return a player's function, which is unbound for a class. Raise InputError if the object is not a player."""
+    kind = inspect.getattr_static(given, "choose", None) if isinstance(given, type) else given
     choose: Any = getattr(given, "choose", None if isinstance(given, type) else given)
-    fitting = callable(choose)
-    with suppress(ValueError):  # some functions of extension modules have no signature
-        try:
-            if fitting:
-                unbound = isinstance(given, type) and inspect.isfunction(inspect.getattr_static(given, "choose"))
-                inspect.signature(choose).bind(*[None] * (2 + unbound))
-        except TypeError:
-            fitting = False
-    if not fitting:
-        raise InputError(_EXPECTED, parameter=parameter, value=shown_value(given))
+    try:
+        with suppress(ValueError):  # some functions of extension modules have no signature
+            inspect.signature(choose).bind(*[None] * (2 + (isinstance(given, type) and inspect.isfunction(kind))))
+    except TypeError:
+        raise InputError(_EXPECTED, parameter=parameter, value=shown_value(given)) from None
     return cast("Callable[..., Any]", choose)
 
 
@@ -108,25 +99,18 @@ class PythonPlayer:
     """
 
     def __init__(self, given: Any, name: str, variant: Variant, options: PlayerOptions) -> None:
-        self.name = name
-        choose = chooser_of(given)
-        offered = {"variant": variant, "options": options}
-        own: dict[str, Any] = {}
+        self.name, choose, own = name, chooser_of(given), {}
         if isinstance(given, type):
-            with suppress(ValueError):
-                own = {key: offered[key] for key in inspect.signature(given).parameters if key in offered}
+            offered = {"variant": variant, "options": options}
+            own = {key: offered[key] for key in inspect.signature(given).parameters if key in offered}
         if "options" not in own:
             read_settings(name, options, {})
             refuse_threads(name, options)
         if isinstance(given, type):
             try:
                 choose = given(**own).choose
-            except TablutError:
-                raise
             except (Exception, SystemExit) as error:
-                raise InputError(
-                    f"cannot be created: {_described(error)}", subject=f"player {excerpt(name)}"
-                ) from error
+                raise _failure(name, f"cannot be created: {_described(error)}") from error
         self._choose = choose
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
@@ -134,7 +118,7 @@ class PythonPlayer:
         try:
             answer = self._choose(board.copy(), limits)
         except (Exception, SystemExit) as error:
-            raise PlayerError(_described(error), subject=f"player {excerpt(self.name)}") from error
+            raise _failure(self.name, _described(error)) from error
         if isinstance(answer, str):
             with suppress(InputError):
                 answer = read_move(answer, board.size).move
@@ -142,16 +126,17 @@ class PythonPlayer:
             return bare_choice(answer)
         if isinstance(answer, Choice) and [type(part) for part in (answer.move, answer.nodes)] == [Move, int]:
             return answer
-        raise UnreadableMoveError(
-            f"returned {shown_value(answer)}; expected a Move, its text or a Choice",
-            subject=f"player {excerpt(self.name)}",
-        )
+        problem = f"returned {shown_value(answer)}; expected a Move, its text or a Choice"
+        raise UnreadableMoveError(problem, subject=f"player {excerpt(self.name)}")
+
+
+def _failure(name: str, problem: str, remedy: str = "") -> PlayerError:
+    return PlayerError(problem, subject=f"player {excerpt(name)}", remedy=remedy)
 
 
 def _described(error: BaseException) -> str:
     """Return an error as text, with its place in the code that the toolkit called."""
-    frames = traceback.extract_tb(error.__traceback__)[1:]
-    own = [frame for frame in frames if "importlib" not in frame.filename]
-    lines = [frame for frame in own if frame.filename == own[0].filename]
+    frames = [one for one in traceback.extract_tb(error.__traceback__)[1:] if "importlib" not in one.filename]
+    lines = [one for one in frames if one.filename == frames[0].filename]
     place = f" ({Path(lines[-1].filename).name}, line {lines[-1].lineno})" if lines else ""
     return one_line(f"{type(error).__name__}: {error}") + place
