@@ -1,4 +1,4 @@
-"""Build hook: put compiled kernels into a wheel for one platform.
+"""Build hooks: put compiled kernels into a wheel for one platform, and make the README's links absolute.
 
 `tablut warmup --into FOLDER` compiles them. With ``TABLUT_KERNELS=FOLDER`` in the environment, the wheel contains them,
 and its tags name the interpreter and the platform. Without the variable, the wheel is pure Python.
@@ -14,11 +14,13 @@ import hashlib
 import json
 import os
 import platform
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 _PLATFORMS = {
     # The kernels call nothing newer than the libraries that numba's own wheels require.
@@ -29,6 +31,31 @@ _PLATFORMS = {
 _RECORD = "kernels.json"
 _MAGIC, _DIGEST, _LENGTH = b"tablut kernel 1\n", 32, 8
 """The beginning of a kernel's file, and the sizes of what follows; see `tablut.engine.kernel_cache`."""
+
+
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)\s]+)\)")
+
+
+class ReadmeHook(MetadataHookInterface):
+    """Hook that gives the README as the package's long description, which is shown outside the repository."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the long description. Its links lead to the project's address, if ``project.urls`` has a ``Source``."""
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        address = metadata.get("urls", {}).get("Source")
+        metadata["readme"] = {"content-type": "text/markdown", "text": long_description(text, address)}
+
+
+def long_description(text: str, address: str | None) -> str:
+    """Make relative links absolute. Without an address, drop pictures, and keep the text of links."""
+
+    def absolute(found: re.Match[str]) -> str:
+        picture, words, target = found.groups()
+        if address is None:
+            return "" if picture else words
+        return f"{picture}[{words}]({address.rstrip('/')}/{'raw' if picture else 'blob'}/HEAD/{target})"
+
+    return _LINK.sub(absolute, text)
 
 
 class KernelsHook(BuildHookInterface[Any]):

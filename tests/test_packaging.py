@@ -38,8 +38,9 @@ class Interface(Generic[Configuration]):
 def hook(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     name = "hatchling.builders.hooks.plugin.interface"
     stub = ModuleType(name)
-    stub.BuildHookInterface = Interface  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, name, stub)
+    stub.BuildHookInterface = stub.MetadataHookInterface = Interface  # type: ignore[attr-defined]
+    for module_name in (name, "hatchling.metadata.plugin.interface"):
+        monkeypatch.setitem(sys.modules, module_name, stub)
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None
@@ -92,6 +93,27 @@ def test_a_wheel_contains_the_kernels_and_nothing_else(
     assert found["force_include"] == {str(folder / name): f"tablut/engine/compiled/{name}" for name in names}
     assert found["pure_python"] is False
     assert found["tag"].startswith(f"cp{sys.version_info[0]}{sys.version_info[1]}-none-")
+
+
+def test_links_of_the_long_description_are_absolute(hook: ModuleType) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)]+)\)", text)
+    relative = [target for target in targets if not re.match(r"\w+:|#", target)]
+    assert len(relative) > 5
+    own, metadata = hook.ReadmeHook(), {"urls": {"Source": "https://example.org/tablut/"}}
+    own.root = str(ROOT)
+    own.update(metadata)
+    found = metadata["readme"]["text"]
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", found)
+    assert len(links) == len(targets)
+    assert all(re.match("https:|#", target) for _, target in links)
+    for target in relative:
+        kinds = {bool(picture) for picture, link in links if link.endswith(f"/HEAD/{target}")}
+        assert kinds == {target.endswith((".png", ".svg"))}
+    # The project has no address yet: no link is dead, and the words stay.
+    plain = hook.long_description(text, None)
+    assert not [link for link in re.findall(r"\]\(([^)]+)\)", plain) if link in relative]
+    assert hook.long_description("see [the index](docs/index.md)", None) == "see the index"
 
 
 def recorded(**values: Any) -> Callable[[Path], None]:

@@ -77,10 +77,10 @@ def list_command(file: str, variant: str | None, grade: tuple[int, ...], **wante
     puzzles = read_puzzles(file, None if shipped else variant)
     filters = Filter(variant if shipped else None, grades=grade, **wanted)
     found = _List(file=file, puzzles=[facts_of(puzzle) for puzzle in choose(puzzles, filters)])
-    return Reply(found, lambda console: _show_list(console, found, len(puzzles)), table=(PuzzleFacts, found.puzzles))
+    return Reply(found, lambda console: _show_list(console, found, puzzles), table=(PuzzleFacts, found.puzzles))
 
 
-def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
+def _show_list(console: PeopleConsole, found: _List, puzzles: list[Puzzle]) -> None:
     table = Table(
         label("puzzle"), label("rules"), label("to move"), label("claim"), number("grade"), prose("theme", least=12)
     )
@@ -89,8 +89,10 @@ def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
         table.add(one.id, one.variant, one.side, one.claim, grade, one.theme)
     if found.puzzles:
         console.print(table)
-    of = "" if total == len(found.puzzles) else f"{len(found.puzzles)} of "
-    console.print(f"{of}{plural(total, 'puzzle')}; `tablut puzzle play ID` plays one", style="dim")
+    else:
+        console.print(f"There are puzzles for {', '.join(sorted({one.variant for one in puzzles})) or 'no rules'}.")
+    of = "" if len(puzzles) == len(found.puzzles) else f"{len(found.puzzles)} of "
+    console.print(f"{of}{plural(len(puzzles), 'puzzle')}; `tablut puzzle play ID` plays one", style="dim")
 
 
 def _read_one(puzzle: str, file: str, variant: str | None) -> Puzzle:
