@@ -103,8 +103,7 @@ def _by_side() -> Reply:
     boards = [_Board(side=side, distinct=corrected_counts(scaled_tablut(side)).distinct) for side in SIDES]
     first = SIDES[0] // 2
     comments = [
-        "Upper bound on the number of placements in Tablut on a board of side N = 2n+1, each placement counted once",
-        "(tablut bounds --bfile).",
+        "Upper bound on the placements in Tablut on a board of side N = 2n+1, counted once (tablut bounds --bfile).",
         *wrap(" ".join(FAMILY.split("\n\n", 1)[1].split()), 110),
         f"Offset: {first}. Terms: sides {SIDES[0]} to {SIDES[-1]}. a(4) is the bound of Tablut itself.",
         "(Python) from counting import bounds",

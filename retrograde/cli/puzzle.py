@@ -87,10 +87,8 @@ def _show_list(console: PeopleConsole, found: _List, puzzles: list[Puzzle]) -> N
     for one in found.puzzles:
         grade = "" if one.grade is None else str(one.grade)
         table.add(one.id, one.variant, one.side, one.claim, grade, one.theme)
-    if found.puzzles:
-        console.print(table)
-    else:
-        console.print(f"There are puzzles for {', '.join(sorted({one.variant for one in puzzles})) or 'no rules'}.")
+    named = ", ".join(sorted({one.variant for one in puzzles})) or "no rules"
+    console.print(table if found.puzzles else f"There are puzzles for {named}.")
     of = "" if len(puzzles) == len(found.puzzles) else f"{len(found.puzzles)} of "
     console.print(f"{of}{plural(len(puzzles), 'puzzle')}; `tablut puzzle play ID` plays one", style="dim")
 

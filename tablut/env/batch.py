@@ -149,8 +149,7 @@ class Batch:
         self._encoding = encoding_for(self.variant)
         self.actions = len(self._encoding.codes)
         rules = self.variant.rules
-        given = [Board(self.variant, position).position] if positions is None else positions
-        self._start = self._placed(given, "positions")
+        self._start = self._placed([Board(self.variant, position)] if positions is None else positions, "positions")
         if games is None:
             games = whole_number("positions", len(self._start[0]), 1)
         items = self._start[0].shape[1]

@@ -54,16 +54,8 @@ from tablut.variants import Variant, as_variant
 from tablut.work.files import brief, check_output, excerpt
 from tablut.work.progress import Observer, plural
 
-__all__ = [
-    "AnalysedPly",
-    "Analyst",
-    "DecisiveError",
-    "GameAnalysis",
-    "SideReport",
-    "analyse",
-    "annotated",
-    "draw_errors",
-]
+__all__ = ["AnalysedPly", "Analyst", "DecisiveError", "GameAnalysis", "SideReport"]
+__all__ += ["analyse", "annotated", "draw_errors"]
 
 ValueSource = Literal["rules", "tablebase", "proof", "search"]
 
