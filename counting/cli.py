@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 from textwrap import wrap
 
@@ -61,20 +62,20 @@ _LATEX = r"""% Needs \usepackage{amsmath}.
 
 
 @command(table=True)
-@variant_option("Name of a shipped rule set, or a TOML file. [default: ashton; with --bfile, a family of boards]")
+@variant_option("Name of a built-in rule set, or a TOML file. [default: ashton; with --bfile, a family of boards]")
+@flag("--all", "everything", help="Also print the equations, the errors in the paper explained, and all counts.")
 @flag("--latex", help="Print the equations as LaTeX instead.")
 @flag(
     "--bfile",
     "as_bfile",
     help="Print a b-file: bounds by side or, with --variant, states by number of men.",
 )
-def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
-    """Recompute the published bounds on the number of positions exactly, and tighten them.
+def bounds_command(variant: str | None, everything: bool, latex: bool, as_bfile: bool) -> Reply:
+    """Compute upper bounds on the number of positions of a game.
 
-    The equations are those of "An Upper Bound on the Complexity of Tablut". The output compares the exact values with
-    the published values, lists the errors found in the paper, and shows the corrected and tightened bounds, also up to
-    symmetry. Other rule sets are counted in the same way. For your own rules, placements with a locked set of up to
-    three pieces are excluded only if counting them does not take too long.
+    The first bound is that of A. Galassi, "An Upper Bound on the Complexity of Tablut", computed exactly; the others
+    correct and improve it. Other rule sets are counted in the same way. For your own rules, placements with a locked
+    set of up to three pieces are excluded only if counting them does not take too long.
     """
     if latex and as_bfile:
         raise InputError("cannot be combined", subject="--latex and --bfile", remedy="give only one of them")
@@ -93,7 +94,7 @@ def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
         return Reply(report, lambda console: console.out(_by_men(report), end=""))
     table = BoundNumber, bound_numbers(report)
     # The table has no comment line, because other programs read it. Its columns contain the provenance.
-    return Reply(report, lambda console: _show(console, report), table=table, commented=False)
+    return Reply(report, lambda console: _show(console, report, everything), table=table, commented=False)
 
 
 def _by_side() -> Reply:
@@ -140,23 +141,51 @@ def _section(title: str, note: str = "") -> Text:
     return Text.assemble("\n", (title, "bold"), "  " if note else "", (note, "dim"))
 
 
-def _show(console: PeopleConsole, report: BoundsReport) -> None:
-    console.print(Text.assemble((f"State space of {report.variant}", "bold"), "  ", ("all numbers are exact", "dim")))
-    columns = number("number"), label("of what"), prose("step by step")
-    console.table(columns, ((f"{rung.number:,}", rung.unit, rung.what) for rung in report.ladder()))
-    for section in (_show_terms, _show_geometry, _show_findings, _show_counts, _show_material, _show_comparison):
-        section(console, report)
+def _show(console: PeopleConsole, report: BoundsReport, everything: bool) -> None:
+    console.print(Text.assemble((f"State space of {report.variant}", "bold"), "  ", ("exact upper bounds", "dim")))
+    steps = Table(number(""), prose())
+    for unit, rungs in groupby(report.ladder(), lambda rung: rung.unit):
+        steps.add(unit, style="dim")
+        for rung in rungs:
+            steps.add(f"{rung.number:,}", rung.what)
+    console.print(steps)
+    if everything:
+        for section in (_show_terms, _show_geometry, _show_findings, _show_counts, _show_material, _show_comparison):
+            section(console, report)
+        return
+    _show_limits(console, report)
+    compared = [term for term in report.terms if term.published]
+    if wrong := [term.equation for term in compared if not term.agrees]:
+        console.print(
+            f"\nOf the paper's {len(compared)} published numbers, {len(wrong)} are wrong: {', '.join(wrong)}."
+        )
+    if report.findings:
+        console.print(_section("Findings about the paper"))
+        kinds = groupby(sorted(report.findings, key=lambda one: one.kind), lambda one: one.kind)
+        console.table((label(), prose()), ((kind, ", ".join(one.id for one in found)) for kind, found in kinds))
+    console.print("\n`--all` adds the equations, all counts and an explanation of each finding.", style="dim")
+
+
+def _show_limits(console: PeopleConsole, report: BoundsReport) -> None:
+    """Print which placements that no game can reach are still counted."""
+    if report.locked is None:
+        console.print(
+            f"Placements with locked sets of up to {AFFORDABLE_PIECES} pieces are still included, because counting "
+            f"them takes more than {AFFORDABLE_STATES:,} states. The command `tablut exclusions` counts them.",
+            style="yellow",
+        )
+    console.print(f"Still counted: placements in which {', or '.join(report.left_in)}.", style="dim")
 
 
 def _show_terms(console: PeopleConsole, report: BoundsReport) -> None:
     compared = any(term.published for term in report.terms)
     console.print(_section("Equations of the paper", "" if compared else "with the numbers of this board"))
     published = (number("published"), label("agrees")) if compared else ()
-    table = Table(number("equation"), number("exact"), *published, prose("what is counted"))
+    table = Table(number("eq.", "equation"), number("exact"), *published, prose("what is counted"))
     for term in report.terms:
         verdict = Text("yes", "green") if term.agrees else Text("no", "bold red")
         compare = (str(term.published), verdict) if compared else ()
-        table.add(term.equation, str(term.exact), *compare, term.description)
+        table.add(term.equation, f"{term.exact:,}", *compare, term.description)
     console.print(table)
 
 
@@ -186,26 +215,20 @@ def _show_counts(console: PeopleConsole, report: BoundsReport) -> None:
         table = Table(label(), number("placements"), number("up to symmetry"))
         for name, meaning in _NAMES.items():
             style = "bold" if name in ("total", "distinct") else ""
-            table.add(meaning, str(getattr(exact, name)), str(getattr(orbits, name)), style=style)
+            table.add(meaning, f"{getattr(exact, name):,}", f"{getattr(orbits, name):,}", style=style)
         console.print(table)
 
     console.print(_section("Corrected", "a placement counts once for each way in which a game ends with it"))
     show(report.corrected, report.classes)
     console.print(_section("Tightened", "without placements proved unreachable"))
     show(report.tightened, report.classes_tightened)
-    if report.locked is None:
-        console.print(
-            f"Placements with locked sets of up to {AFFORDABLE_PIECES} pieces are still included, because counting "
-            f"them takes more than {AFFORDABLE_STATES:,} states. The command `tablut exclusions` counts them.",
-            style="yellow",
-        )
-    console.print(f"Still counted: placements in which {', or '.join(report.left_in)}.", style="dim")
+    _show_limits(console, report)
     if report.excluded:
         console.print(_section("Proved unreachable"))
-        rows = ((str(space.exact), space.description) for space in report.excluded)
+        rows = ((f"{space.exact:,}", space.description) for space in report.excluded)
         console.table((number("placements"), prose()), rows)
     console.print(_section("With the side to move", "both sides for undecided placements, one for final ones"))
-    sides = ((name.replace("_", ", "), str(value)) for name, value in report.with_side_to_move.items())
+    sides = ((name.replace("_", ", "), f"{value:,}") for name, value in report.with_side_to_move.items())
     console.table((label(), number("positions")), sides)
     console.print(f"Symmetries of the terrain: {len(report.symmetries)}.", style="dim")
 
@@ -213,7 +236,7 @@ def _show_counts(console: PeopleConsole, report: BoundsReport) -> None:
 def _show_material(console: PeopleConsole, report: BoundsReport) -> None:
     console.print(_section("Largest shares of the labelled total"))
     most = sorted(report.material, key=lambda pair: -pair.total)[:6]
-    rows = ((str(pair.attackers), str(pair.defenders), str(pair.total), pair.share) for pair in most)
+    rows = ((str(pair.attackers), str(pair.defenders), f"{pair.total:,}", pair.share) for pair in most)
     console.table(map(number, ("attackers", "defenders", "states", "percent")), rows)
 
 
@@ -343,13 +366,15 @@ def _show_exclusions(console: PeopleConsole, result: _Exclusions) -> None:
             (f"  {total} of at most {result.pieces} pieces, {len(result.sets)} up to symmetry", "dim"),
         )
     )
-    sets = ((str(orbit.pieces), str(orbit.images), " ".join(orbit.set)) for orbit in result.sets)
-    console.table((number("pieces"), number("images"), label("set")), sets)
+    alike = groupby(result.sets, lambda orbit: (str(orbit.pieces), str(orbit.images)))
+    sets = ((*kind, "; ".join(" ".join(orbit.set) for orbit in orbits)) for kind, orbits in alike)
+    console.table((number("pieces"), number("images"), prose("sets")), sets)
     title = Text.assemble("\n", ("Placements with one of them", "bold"), ("  unreachable; all numbers exact", "dim"))
     console.print(title)
     counts = Table(label("space"), number("counted"), number("excluded"), number("left"), number("up to symmetry"))
     for space in result.spaces:
-        counts.add(_MEANING[space.id], str(space.counted), str(space.excluded), str(space.survive), str(space.classes))
+        numbers = space.counted, space.excluded, space.survive, space.classes
+        counts.add(_MEANING[space.id], *(f"{count:,}" for count in numbers))
     console.print(counts)
     console.print(
         "counted: placements in `tablut bounds` before locked sets are excluded, without besieged kings and "

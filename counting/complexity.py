@@ -159,14 +159,12 @@ class BoundsReport(Result):
             label, which states how the game ended with this placement or that the game continues.
         """
         paper = self.term("eq14")
-        first = "the paper's equations, evaluated for this board"
-        if paper.published:
-            first = f"the paper's equations, evaluated (it prints {paper.published})"
+        first = "the paper's equations" + f" (it prints {paper.published})" * bool(paper.published)
         return (
             Rung(first, paper.exact, "labelled states", "computed"),
-            Rung("without their slips", self.corrected.total, "labelled states", "computed"),
-            Rung("each placement once", self.corrected.distinct, "placements", "computed"),
-            Rung("without what is proved to be out of reach", self.tightened.distinct, "placements", "proved"),
+            Rung("with its errors corrected", self.corrected.total, "labelled states", "computed"),
+            Rung("each counted once", self.corrected.distinct, "placements", "computed"),
+            Rung("without those proved unreachable", self.tightened.distinct, "placements", "proved"),
             Rung("up to symmetry", self.classes_tightened.distinct, "classes of placements", "proved"),
         )
 

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 app = Group(help="Solve puzzles, and prove wins, losses and draws.")
 
+_LISTED: Final = 20
+"""Number of puzzles that are listed without ``--all``."""
+
 
 # -- list and show -----------------------------------------------------------------------
 
@@ -66,10 +69,11 @@ class _ShownPuzzle(PuzzleFacts):
 @whole("--max-plies", "longest", least=1, most=1000, help="Maximum length of the win, in plies.")
 @whole("--grade", multiple=True, least=1, most=5, help="Grade, from 1 (easiest) to 5; may be repeated.")
 @option("--theme", metavar="TEXT", help="Part of a theme's name, such as ending, middle game or shieldwall.")
-def list_command(file: str, variant: str | None, grade: tuple[int, ...], **wanted: Any) -> Reply:
+@flag("--all", "everything", help=f"List all matching puzzles. [default: the first {_LISTED}]")
+def list_command(file: str, variant: str | None, grade: tuple[int, ...], everything: bool, **wanted: Any) -> Reply:
     """List puzzles, without their solutions.
 
-    With filters, only matching puzzles are listed. An empty list is not an error.
+    With filters, only matching puzzles are listed. An empty list is not an error. JSON and CSV contain all of them.
     """
     check_range(wanted["shortest"], wanted["longest"])
     # Built-in files name their rules; other files need not.
@@ -77,20 +81,25 @@ def list_command(file: str, variant: str | None, grade: tuple[int, ...], **wante
     puzzles = read_puzzles(file, None if shipped else variant)
     filters = Filter(variant if shipped else None, grades=grade, **wanted)
     found = _List(file=file, puzzles=[facts_of(puzzle) for puzzle in choose(puzzles, filters)])
-    return Reply(found, lambda console: _show_list(console, found, puzzles), table=(PuzzleFacts, found.puzzles))
+    return Reply(
+        found, lambda console: _show_list(console, found, puzzles, everything), table=(PuzzleFacts, found.puzzles)
+    )
 
 
-def _show_list(console: PeopleConsole, found: _List, puzzles: list[Puzzle]) -> None:
+def _show_list(console: PeopleConsole, found: _List, puzzles: list[Puzzle], everything: bool) -> None:
     table = Table(
         label("puzzle"), label("rules"), label("to move"), label("claim"), number("grade"), prose("theme", least=12)
     )
-    for one in found.puzzles:
+    shown = found.puzzles if everything else found.puzzles[:_LISTED]
+    for one in shown:
         grade = "" if one.grade is None else str(one.grade)
         table.add(one.id, one.variant, one.side, one.claim, grade, one.theme)
     named = ", ".join(sorted({one.variant for one in puzzles})) or "no rules"
     console.print(table if found.puzzles else f"There are puzzles for {named}.")
     of = "" if len(puzzles) == len(found.puzzles) else f"{len(found.puzzles)} of "
-    console.print(f"{of}{plural(len(puzzles), 'puzzle')}; `tablut puzzle play ID` plays one", style="dim")
+    more = len(found.puzzles) - len(shown)
+    rest = f" {more} more: choose with --variant, --grade or --theme, or list all with --all." if more else ""
+    console.print(f"{of}{plural(len(puzzles), 'puzzle')}; `tablut puzzle play ID` plays one.{rest}", style="dim")
 
 
 def _read_one(puzzle: str, file: str, variant: str | None) -> Puzzle:

@@ -43,6 +43,8 @@ EXIT_NO = 1
 EXIT_UNKNOWN = 3
 """Exit code for an unknown answer: the limits were reached before a proof."""
 
+_SHOWING = ("as_toml", "everything")
+"""Parameters that are not recorded, because they affect only the output for people."""
 _EVERY = 30.0
 """Seconds between progress lines if there is no terminal for a progress bar."""
 _COMPILES = " (compiling)"
@@ -113,9 +115,8 @@ def respond(ctx: click.Context) -> int:
             body["interrupted"] = True
         if line:
             body["error"] = one_line(line)
-        # The option that selects TOML is left out, because it affects only the output format. A repeatable option that
-        # was not given is null.
-        parameters = {name: None if value == () else value for name, value in asked.items() if name != "as_toml"}
+        # A repeatable option that was not given is null.
+        parameters = {name: None if value == () else value for name, value in asked.items() if name not in _SHOWING}
         seconds = time.perf_counter() - started
         # Loaded only here, because pydantic would slow down `tablut --help`.
         from tablut.provenance import commit, origin

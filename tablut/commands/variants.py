@@ -1,4 +1,4 @@
-"""``tablut variants`` and ``variants diff``: list the shipped rule sets, describe one, or compare two."""
+"""``tablut variants`` and ``variants diff``: list the built-in rule sets, describe one, or compare two."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ app = Group()
 
 
 def _rules_argument(name: str, metavar: str, **settings: Any) -> Decorator:
-    words = "A shipped rule set, a TOML file, or a rules string of OpenTafl."
+    words = "A built-in rule set, a TOML file, or a rules string of OpenTafl."
     return argument(name, metavar=metavar, help=words, shell_complete=complete_variant, **settings)
 
 
@@ -54,13 +54,14 @@ class _Field(Result):
 
 @app.default(table=True)
 @_rules_argument("name", "[NAME|FILE]", required=False)
+@flag("--all", "everything", help="Also show the fields of the rule file, and the cells of each kind.")
 @flag("--toml", "as_toml", help="Print the rule set NAME as a TOML rule file instead.")
-def variants_command(name: str | None, as_toml: bool) -> Reply:
-    """List the shipped rule sets, or show the board and all rules of one of them."""
-    if as_toml and name is None:
-        raise InputError(
-            "prints a single rule set", subject="--toml", remedy="name it, such as `tablut variants copenhagen --toml`"
-        )
+def variants_command(name: str | None, everything: bool, as_toml: bool) -> Reply:
+    """List the built-in rule sets, or show the board and the rules of one of them."""
+    if (as_toml or everything) and name is None:
+        option = "--toml" if as_toml else "--all"
+        remedy = f"name it, such as `tablut variants copenhagen {option}`"
+        raise InputError("shows a single rule set", subject=option, remedy=remedy)
     if name is None:
         listing = _Listing(variants=[listed_variant(variant) for variant in shipped_variants()])
         return Reply(listing, lambda console: _show_listing(console, listing), table=(ListedVariant, listing.variants))
@@ -69,38 +70,38 @@ def variants_command(name: str | None, as_toml: bool) -> Reply:
     rows = [_Field(field=name, value=_shown(value)) for name, value in described.fields.items()]
     if as_toml:
         return Reply(described, lambda console: console.out(write_variant(variant), end="", highlight=False))
-    return Reply(described, lambda console: _show_variant(console, variant, described), table=(_Field, rows))
+    return Reply(
+        described, lambda console: _show_variant(console, variant, described, everything), table=(_Field, rows)
+    )
 
 
 def _show_listing(console: PeopleConsole, listing: _Listing) -> None:
-    table = Table(
-        label("name", style="bold"),
-        label("board"),
-        label("material"),
-        prose("description, and source of its rules"),
-    )
+    table = Table(label("name", style="bold"), label("board"), label("material"), prose("game"))
     for variant in listing.variants:
         board, material = f"{variant.size}x{variant.size}", f"{variant.attackers}v{variant.defenders}+K"
-        told = Text.assemble(variant.title, "\n", (variant.source, "dim"))
-        table.add(variant.name, board, material, told)
+        table.add(variant.name, board, material, variant.title)
     console.print(table)
     hint = "`tablut variants NAME` describes one of them. You can give your own TOML file wherever a name is expected."
     console.print(f"\n{hint}", style="dim")
 
 
-def _show_variant(console: PeopleConsole, variant: Variant, described: DescribedVariant) -> None:
+def _show_variant(console: PeopleConsole, variant: Variant, described: DescribedVariant, everything: bool) -> None:
     console.print(Text.assemble((variant.name, "bold"), "  ", variant.title, "\n", (variant.source, "dim"), "\n"))
     empty = ("." * variant.size,) * variant.size
-    boards = {"terrain": draw_board(variant, empty), "start": draw_board(variant, variant.start)}
+    boards = {"start": draw_board(variant, variant.start)}
+    if everything or variant.size < 15:  # two larger boards do not fit beside each other
+        boards = {"terrain": draw_board(variant, empty), **boards}
     console.print(side_by_side(boards), width=min(console.width, 100))
     console.print(legend(variant))
     console.print(f"\n{described.start}\n", soft_wrap=True)
+    console.print(" ".join(claim["sentence"] for claim in described.claims))
+    if not everything:
+        console.print("\n`--all` adds the fields of the rule file and the cells of each kind.", style="dim")
+        return
     columns = label("field"), label("value", style="bold"), prose("meaning", style="dim")
     fields = described.fields.items()
+    console.print("\nfields", style="bold")
     console.table(columns, ((name, _shown(value), described.meanings[name]) for name, value in fields))
-    console.print("\nwhat these fields mean together", style="bold")
-    for claim in described.claims:
-        console.print(claim["sentence"])
     console.print("\ncells", style="bold")
     for region, cells in described.regions.items():
         console.print(Text.assemble((region, "dim"), f" ({len(cells)}) {' '.join(cells)}"))
@@ -265,7 +266,8 @@ def _show_diff(console: PeopleConsole, variant: Variant, found: list[Difference]
     if result.stopped:
         console.print(f"the search ended early: {result.stopped}")
     console.print(
-        f"few men: {len(result.positions) - len(near)} kinds of difference in {result.samples:,} random placements"
+        f"few men: {plural(len(result.positions) - len(near), 'difference')} of different kinds in {result.samples:,} "
+        "random placements"
     )
 
 
