@@ -38,6 +38,7 @@ from tablut.position import square_name
 from tablut.results import ExactInt, Result, bfile, scientific
 from tablut.variants import Variant, load_variant
 from tablut.work.files import check_output
+from tablut.work.progress import plural
 from tablut.work.records import record_kind, write_record
 
 
@@ -157,13 +158,10 @@ def _show(console: PeopleConsole, report: BoundsReport, everything: bool) -> Non
     compared = [term for term in report.terms if term.published]
     if wrong := [term.equation for term in compared if not term.agrees]:
         console.print(
-            f"\nOf the paper's {len(compared)} published numbers, {len(wrong)} are wrong: {', '.join(wrong)}."
+            f"\nOf the paper's {len(compared)} published numbers, {len(wrong)} are wrong: {', '.join(wrong)}. In all, "
+            f"there are {plural(len(report.findings), 'finding')} about the paper."
         )
-    if report.findings:
-        console.print(_section("Findings about the paper"))
-        kinds = groupby(sorted(report.findings, key=lambda one: one.kind), lambda one: one.kind)
-        console.table((label(), prose()), ((kind, ", ".join(one.id for one in found)) for kind, found in kinds))
-    console.print("\n`--all` adds the equations, all counts and an explanation of each finding.", style="dim")
+    console.print("`--all` prints the equations, all counts and what was found in the paper.", style="dim")
 
 
 def _show_limits(console: PeopleConsole, report: BoundsReport) -> None:
@@ -290,7 +288,7 @@ class _Exclusions(Result):
 @command(table=True)
 @rules_option
 @whole("--pieces", default=3, least=2, most=8, help="Maximum number of pieces in a locked set; the cost grows steeply.")
-@file_option("--out", help="File to which the counts are written, in the format of the shipped counts.")
+@file_option("--out", help="File to which the counts are written, in the format of the built-in counts.")
 def exclusions_command(rules: Variant, pieces: int, out: Path | None) -> Reply:
     """Find the minimal locked sets, and count the placements that contain at least one of them.
 
@@ -382,5 +380,5 @@ def _show_exclusions(console: PeopleConsole, result: _Exclusions) -> None:
         style="dim",
     )
     if result.published is not None:
-        verdict = "The shipped counts are the same." if result.published else "The shipped counts differ."
+        verdict = "The built-in counts are the same." if result.published else "The built-in counts differ."
         console.print(verdict, style="green" if result.published else "bold red")

@@ -489,7 +489,7 @@ def placements_by_men(report: BoundsReport) -> list[int]:
 
 
 class BoundNumber(Result):
-    """A number in a report. The option ``--csv`` prints each number as one line."""
+    """A number in a report. ``--csv`` prints one number on each line."""
 
     group: str
     id: str

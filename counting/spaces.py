@@ -1,11 +1,11 @@
 """Spaces of placements, and counts of the placements in each space by material.
 
-A *placement* is an arrangement of pieces on the board. Its *material* is the numbers of attackers and defenders. A
-space is defined by king cells and by ranges for the material. Each king cell has a small neighbourhood, which contains
-the king's arrival path or the soldiers that capture the king. The neighbourhood's contents decide whether a placement
-belongs to the space. Summing over these contents counts a union of patterns without counting any placement twice.
-Restricting the sum to the contents that a symmetry preserves yields the number of fixed points, which Burnside's lemma
-requires. The function `fixed_material` computes this sum for any symmetry, including the identity.
+A *placement* is an arrangement of pieces on the board. Its *material* is the number of attackers and the number of
+defenders. A space is defined by king cells and by ranges for the material. Each king cell has a small neighbourhood,
+which contains the king's arrival path or the soldiers that capture the king. The neighbourhood's contents decide
+whether a placement belongs to the space. Summing over these contents counts a union of patterns without counting any
+placement twice. Restricting the sum to the contents that a symmetry preserves yields the number of fixed points, which
+Burnside's lemma requires. The function `fixed_material` computes this sum for any symmetry, including the identity.
 
 Arrangements of soldiers are counted by polynomials in x (attackers) and y (defenders), truncated at the starting
 material. A camp cell is empty or contains an attacker, and a free cell is empty or contains a soldier of either side.

@@ -157,8 +157,8 @@ def _draw_bounds(shares: list[dict[str, Any]]) -> Figure:
 def _parts(result: dict[str, Any]) -> dict[str, Any]:
     """Return the number of classes in each part of a state graph.
 
-    The parts are the classes from which the start can recur, those in the largest other loop, the remaining undecided
-    classes, and the decided classes.
+    The parts are the classes from which the start can be reached again, the largest other strongly connected component,
+    all other undecided classes, and the decided classes.
     """
     graph = result["graph"]
     returning, largest = graph["returning"], graph["largest_component"]

@@ -4,7 +4,7 @@ Tables for six men take minutes to build and are not shipped. The page is theref
 results: the summaries written by `reports/studies/sources.py`, in ``reports/data/endings``, and the output of `tablut
 tablebase verify --json`, in ``reports/data/verified``. Before anything is drawn, every line of play is replayed, the
 positions and classes are counted again, and the tables' digests are compared with the published ones. Tests compare the
-stored results with the shipped tables.
+stored results with the built-in tables.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _whole(summary: dict[str, Any], proof: dict[str, Any] | None) -> dict[str, A
 
 
 def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return each side's longest win over all material."""
+    """Return each side's longest win across all tiers."""
     sides = ("white", "black")
     won = {side: [win for win in summary["longest"] if win["winner"] == side] for side in sides}
     return {side: max(won[side], key=lambda win: win["dtm"]) for side in sides if won[side]}

@@ -1,4 +1,4 @@
-"""Page on the shipped puzzles: a drawing of every position, and every puzzle's proved solution.
+"""Page on the built-in puzzles: a drawing of every position, and every puzzle's proved solution.
 
 Proving all puzzles takes a minute, so the page is rendered from the stored output of
 ``tablut puzzle solve collection --json`` in ``reports/data/puzzles``. A test compares the stored solutions with the
@@ -28,9 +28,9 @@ def results() -> dict[str, Any]:
 
 
 def _check(stored: PuzzleFile, _name: str) -> None:
-    """Compare the solutions with the shipped puzzles, and replay the lines of play."""
+    """Compare the solutions with the built-in puzzles, and replay the lines of play."""
     shipped = {puzzle.id: puzzle for name in collection_names() for puzzle in read_puzzles(name)}
-    hold([puzzle.id for puzzle in stored.puzzles] == list(shipped), "puzzles: are not the shipped ones")
+    hold([puzzle.id for puzzle in stored.puzzles] == list(shipped), "puzzles: are not the built-in ones")
     if stored.checked != len(stored.puzzles) or stored.nodes != sum(proved.solution.nodes for proved in stored.puzzles):
         raise ValueError("checked or nodes: is not the sum of the puzzles")
     for proved in stored.puzzles:

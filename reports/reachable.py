@@ -222,7 +222,7 @@ class Explanation(Result):
 def check_explanation(stored: Explanation, name: str, variant: Variant | None = None) -> None:
     """Check that an explanation matches its file name and is internally consistent.
 
-    ``variant`` is the board's rule set, by default the shipped one with this name.
+    ``variant`` is the board's rule set, by default the built-in one with this name.
     """
     variant, closed = variant or load_variant(name), stored.closed
     if (stored.variant, stored.digest, stored.failures) != (variant.name, variant.digest, 0):

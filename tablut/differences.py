@@ -60,16 +60,11 @@ class Effect(NamedTuple):
 class Difference:
     """A position where some plies have different effects under two rule sets.
 
-    Attributes
-    ----------
-    position : Position
-        Position that is undecided under both rule sets.
-    line : tuple of Move or None
-        The moves that lead from the start to the position; None for a random placement.
-    moves : tuple of Move
-        The plies whose effects differ. The first one shows the kind of difference that the position was chosen for.
-    effects : tuple of two tuples
-        Effects of these plies under each rule set; None where a ply is not legal.
+    - ``position``: Position that is undecided under both rule sets.
+    - ``line``: The moves that lead from the start to the position; None for a random placement.
+    - ``moves``: The plies whose effects differ. The first one shows the kind of difference that the position was chosen
+      for.
+    - ``effects``: Effects of these plies under each rule set; None where a ply is not legal.
     """
 
     position: Position
@@ -82,16 +77,11 @@ class Difference:
 class Differences:
     """The differences found, and the extent of the search.
 
-    Attributes
-    ----------
-    found : list of Difference
-        The earliest difference of each kind from the start, followed by the differences with few men (fewest first).
-    plies : int
-        Number of the last ply whose positions were all compared; -1 if not even the start was compared.
-    compared, drawn : int
-        Number of positions compared from the start, and number of random placements.
-    stopped : str
-        Reason why the search from the start ended early; empty if it did not.
+    - ``found``: The earliest difference of each kind from the start, followed by the differences with few men (fewest
+      first).
+    - ``plies``: Number of the last ply whose positions were all compared; -1 if not even the start was compared.
+    - ``compared``, ``drawn``: Number of positions compared from the start, and number of random placements.
+    - ``stopped``: Reason why the search from the start ended early; empty if it did not.
     """
 
     found: list[Difference] = field(default_factory=list)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from numbers import Integral, Real
+from pathlib import PurePath
 from reprlib import Repr
 from typing import Any, Final, TypeVar, cast
 
@@ -198,10 +199,13 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """Return a suggestion of the known word most similar to an unknown word, or ``otherwise`` if none is similar."""
     from difflib import get_close_matches
 
-    # Leading zeros do not matter: ashton-1 means ashton-01, not ashton-21.
-    plain = partial(re.sub, r"(?<!\d)0+(?=\d)", "")
-    names = {plain(name.lower()): name for name in known}
-    found = get_close_matches(plain(word[:80].lower()), names, n=1)
+    def plain(name: str) -> str:
+        # Leading zeros do not matter: ashton-1 means ashton-01, not ashton-21. A common suffix makes no names similar.
+        return re.sub(r"(?<!\d)0+(?=\d)", "", name.lower().removesuffix(suffix))
+
+    suffix = PurePath(word[-80:].lower()).suffix
+    names = {plain(name): name for name in known}
+    found = get_close_matches(plain(word[:80]), names, n=1)
     return f"did you mean {names[found[0]]!r}?" if found else otherwise
 
 

@@ -233,16 +233,10 @@ class Move:
 class MoveText:
     """A move as described by a text, which may also name the captures and the side.
 
-    Attributes
-    ----------
-    move : Move
-        The move, which need not be legal.
-    captures : frozenset of int or None
-        The captures that the text claims; None if it names none.
-    side : {'w', 'b'} or None
-        The side that makes the move; None if the text does not name it.
-    count : int or None
-        The number of captured pieces that the text claims; None if it claims none.
+    - ``move``: The move, which need not be legal.
+    - ``captures``: The captures that the text claims; None if it names none.
+    - ``side``: The side that makes the move; None if the text does not name it.
+    - ``count``: The number of captured pieces that the text claims; None if it claims none.
     """
 
     move: Move

@@ -3,7 +3,7 @@
 The protocols are defined here so that the search does not have to import the solver. `find_prober` and `find_prover`
 find the installed implementations. To provide an implementation, a package registers two functions under the entry
 point group ``tablut.probers``. ``tables`` takes a variant and a store (or None for the
-shipped tablebases) and returns a `Prober`; ``proofs`` takes a variant and a number of nodes and returns a `Prover`.
+built-in tablebases) and returns a `Prober`; ``proofs`` takes a variant and a number of nodes and returns a `Prover`.
 Both return None if they do not support the variant.
 """
 

@@ -227,7 +227,7 @@ KINDS: Final = (
 
 
 KINDS_OF_RECORDS: Final = (
-    'tags such as [Variant "ashton"], an OpenTafl record, a Bologna log, '
+    'a PGN file with tags such as [Variant "ashton"], an OpenTafl record, a Bologna log, '
     "JSON from a web site, a Ludii trial or an archive"
 )
 

@@ -122,7 +122,7 @@ _TRIED: Final = 20
 
 
 def fitting_rules(text: str) -> Variant:
-    """Return the shipped rule set under which the most games of a text have no faults.
+    """Return the built-in rule set under which the most games of a text have no faults.
 
     Only the first 20 games are tried. If several rule sets fit equally well, the one that is played at the site of the
     games is returned.
@@ -153,7 +153,7 @@ def fitting_rules(text: str) -> Variant:
         best = [_PLAYED_AT[site] for site in sites if _PLAYED_AT.get(site) in best]
     if len(best) == 1:
         return shipped_variant(best[0])
-    fitting = f"its moves fit {', '.join(fits)}" if fits else "no shipped one allows its moves"
+    fitting = f"its moves fit {', '.join(fits)}" if fits else "no built-in one allows its moves"
     raise NoRulesError(f"names no rule set, and {fitting}", subject="record", example=next(iter(fits), "ashton"))
 
 
@@ -247,22 +247,13 @@ class IllegalPly(NamedTuple):
 class ReplayedGame:
     """A game from an archive, replayed under a rule set.
 
-    Attributes
-    ----------
-    game : ArchivedGame
-        The game as recorded on its line. Ranks are counted from the bottom.
-    plies : int
-        Number of legal moves up to the first illegal one.
-    illegal : IllegalPly or None
-        The first illegal move. A move after the game has ended counts as illegal.
-    differing : tuple of int
-        The plies whose captures differ from those recorded on the line.
-    captures : tuple of int
-        Numbers of soldiers captured by the attackers and by the defenders.
-    repeated : int or None
-        The first ply after which a position has occurred as often as the repetition rule requires.
-    outcome : Outcome or None
-        The outcome on the board; None if the moves do not end the game.
+    - ``game``: The game as recorded on its line. Ranks are counted from the bottom.
+    - ``plies``: Number of legal moves up to the first illegal one.
+    - ``illegal``: The first illegal move. A move after the game has ended counts as illegal.
+    - ``differing``: The plies whose captures differ from those recorded on the line.
+    - ``captures``: Numbers of soldiers captured by the attackers and by the defenders.
+    - ``repeated``: The first ply after which a position has occurred as often as the repetition rule requires.
+    - ``outcome``: The outcome on the board; None if the moves do not end the game.
     """
 
     game: ArchivedGame

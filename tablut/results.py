@@ -208,7 +208,7 @@ def ending(outcome: OutcomeResult | None) -> str:
 
 
 class ListedVariant(Result):
-    """A shipped rule set as an entry in the list of rule sets."""
+    """A built-in rule set as an entry in the list of rule sets."""
 
     name: str
     title: str

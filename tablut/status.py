@@ -70,7 +70,7 @@ MEANINGS = {
     Status.TOO_MANY_IN_CAMP: "a camp has more attackers than at the start, but no piece can enter a camp",
     Status.KING_IN_CAMP: "the king stands in a camp",
     Status.DEFENDER_IN_CAMP: "a defender stands in a camp",
-    Status.KING_OUT_OF_REACH: "the king stands on a square that it cannot reach",
+    Status.KING_OUT_OF_REACH: "the king stands on a cell that it cannot reach",
     Status.ESCAPE_BLOCKED: "the king has escaped, but every way to its cell is blocked",
     Status.ESCAPED_ON_WHITE_TURN: "the king has escaped, so white must have moved last",
     Status.NO_ATTACKERS_ON_WHITE_TURN: "the last attacker is gone, so white must have moved last",

@@ -366,3 +366,49 @@ def test_an_interrupt_ends_any_command(command: str, tmp_path: Path) -> None:
         answer = json.loads(out)
         nothing_yet = (answer["error"], answer.get("status"), answer.get("subject")) == ("interrupted", 130, None)
         assert nothing_yet or (answer["interrupted"] is True and "the results so far are above" in err)
+
+
+FIRST_ANSWERS = {
+    "bounds": 30,
+    "bounds -v brandubh": 30,
+    "variants": 40,
+    "variants copenhagen": 40,
+    "puzzle list": 40,
+    "exclusions -v brandubh-5-4v0": 40,
+}
+
+
+@pytest.mark.parametrize("line", FIRST_ANSWERS)
+def test_the_first_answer_fits_a_screen(
+    line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(line.split()) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) <= FIRST_ANSWERS[line]
+    assert max(map(len, shown)) <= 80
+
+
+@pytest.mark.parametrize("line", ["bounds -v brandubh", "variants brandubh", "puzzle list"])
+def test_all_adds_to_what_people_see_and_changes_no_json(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = []
+    for more in ([], ["--all"]):
+        assert run([*line.split(), *more]) == 0
+        shown = capsys.readouterr().out
+        assert run([*line.split(), *more, "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        parameters = answer.pop("provenance")["parameters"]
+        answers.append((len(shown.splitlines()), answer, parameters))
+    (short, *plain), (long, *whole) = answers
+    assert short < long
+    assert plain == whole
+
+
+@pytest.mark.parametrize("name", ["match", "tournament"])
+def test_a_help_in_sections_lists_every_option_once(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([name, "--help"]) == 0
+    told = capsys.readouterr().out
+    for item in command_tree()[name].params:
+        if item.param_type_name == "option":
+            assert len(re.findall(rf"^  .*{item.opts[0]}\b", told.partition("Examples:")[0], re.MULTILINE)) >= 1
+    assert told.count("\nOptions:\n") == told.count("\nOpenings:\n") == 1

@@ -335,5 +335,5 @@ def test_every_extra_and_page_that_a_message_names_is_there() -> None:
     extras = {name for _, text in TEXTS for name in re.findall(r"tablut\[(\w+)\]", text)}
     assert {"cluster", "docs", "env"} <= extras <= project["optional-dependencies"].keys()
     pages = {name for _, text in TEXTS for name in re.findall(r"docs/[\w/-]+\.md", text)}
-    assert len(pages) > 1
+    assert pages
     assert all((ROOT / name).is_file() for name in pages)

@@ -190,16 +190,11 @@ def _slot_of(value: np.uint64, bits: int) -> int:
 class LeafTables(NamedTuple):
     """The rows in a range of leaves, and a hash table for each leaf. L is the number of leaves.
 
-    Attributes
-    ----------
-    rows : ndarray of uint64, shape (n, W)
-        The rows, sorted by leaf.
-    starts : ndarray of int64, shape (L + 1,)
-        The index of each leaf's first row, followed by the end of the last leaf.
-    bits, tables : ndarray of int64, shape (L,)
-        For each leaf, the base-2 logarithm of the size of its table (see `table_bits`), and the table's first slot.
-    slots : ndarray of uint32
-        The tables. A free slot is zero. Any other slot contains the index of a row within its leaf, plus one.
+    - ``rows``: The rows, sorted by leaf.
+    - ``starts``: The index of each leaf's first row, followed by the end of the last leaf.
+    - ``bits``, ``tables``: For each leaf, the base-2 logarithm of the size of its table (see `table_bits`), and the
+      table's first slot.
+    - ``slots``: The tables. A free slot is zero. Any other slot contains the index of a row within its leaf, plus one.
     """
 
     rows: NDArray[np.uint64]

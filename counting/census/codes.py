@@ -39,18 +39,12 @@ _WIDEST: Final = 128
 class CodeTables(NamedTuple):
     """The code tables that kernels use. A 128-bit number is stored as two words, the low one first.
 
-    Attributes
-    ----------
-    cells, attackers, defenders, code_bytes : int
-        The number of cells, the maximum numbers of soldiers, and the number of bytes in a code.
-    king_bits : int
-        The number of bits for the king's cell in a packed position.
-    binomial : ndarray of uint64, flat
-        The binomial coefficient C(n, k) at index ``k * (cells + 1) + n``.
-    prefix : ndarray of uint64, shape (2 * kings,)
-        The first code for each ``label * cells + king``, followed by the end of the code range.
-    offset : ndarray of uint64, shape (2 * materials,)
-        The number S(a, d) for each ``d * (attackers + 1) + a``, followed by T.
+    - ``cells``, ``attackers``, ``defenders``, ``code_bytes``: The number of cells, the maximum numbers of soldiers, and
+      the number of bytes in a code.
+    - ``king_bits``: The number of bits for the king's cell in a packed position.
+    - ``binomial``: The binomial coefficient C(n, k) at index ``k * (cells + 1) + n``.
+    - ``prefix``: The first code for each ``label * cells + king``, followed by the end of the code range.
+    - ``offset``: The number S(a, d) for each ``d * (attackers + 1) + a``, followed by T.
     """
 
     cells: int

@@ -61,20 +61,12 @@ class Work(NamedTuple):
 
     N is the board size, and C is the number of cells.
 
-    Attributes
-    ----------
-    board : ndarray of uint32, shape (2N + 4,)
-        The parent, except while a ply's outcome is computed.
-    threats : ndarray of uint32, shape (2N,)
-        For each line, a mask of the cells on which an arriving piece may capture.
-    entries : ndarray of int64, shape (2N,)
-        The indices of the table entries whose union is formed.
-    table : ndarray of uint64, shape (16 * (C + slots),)
-        The images of single cells, followed by the images of the parent's pieces; see `cell_images`.
-    least : ndarray of uint64, shape (16,)
-        An output buffer for images that are discarded.
-    rows, kings, candidates : ndarray
-        Tables of the group; see `tablut.engine.canonical.ImageTables`.
+    - ``board``: The parent, except while a ply's outcome is computed.
+    - ``threats``: For each line, a mask of the cells on which an arriving piece may capture.
+    - ``entries``: The indices of the table entries whose union is formed.
+    - ``table``: The images of single cells, followed by the images of the parent's pieces; see `cell_images`.
+    - ``least``: An output buffer for images that are discarded.
+    - ``rows``, ``kings``, ``candidates``: Tables of the group; see `tablut.engine.canonical.ImageTables`.
     """
 
     board: NDArray[np.uint32]

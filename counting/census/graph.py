@@ -40,18 +40,11 @@ _STEP: Final = 1 << 14
 class StateGraph(NamedTuple):
     """A state graph's nodes and edges as arrays.
 
-    Attributes
-    ----------
-    ply : ndarray of int32, shape (n,)
-        The ply at which each node is first reached.
-    winner : ndarray of uint8, shape (n,)
-        0: undecided, 1: white has won, 2: black has won.
-    source, target : ndarray of int64, shape (m,)
-        The edges, without duplicates, sorted by source, then target.
-    moves : ndarray of int32, shape (m,)
-        For each edge, the number of moves that lead from the source's representative to the target.
-    words : ndarray of uint64, shape (n, W)
-        The representative of each node, packed by `tablut.engine.packing`.
+    - ``ply``: The ply at which each node is first reached.
+    - ``winner``: 0: undecided, 1: white has won, 2: black has won.
+    - ``source``, ``target``: The edges, without duplicates, sorted by source, then target.
+    - ``moves``: For each edge, the number of moves that lead from the source's representative to the target.
+    - ``words``: The representative of each node, packed by `tablut.engine.packing`.
     """
 
     ply: NDArray[np.int32]

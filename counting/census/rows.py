@@ -322,7 +322,7 @@ def rows_digest(files: Iterable[RowFile]) -> str:
 
 
 def leaves_digest(files: Iterable[RowFile]) -> str:
-    """Return a digest of each leaf's row count and hash sum, added up over the files."""
+    """Return one digest of the row count and hash sum of every leaf, summed over all files."""
     found = list(files)
     sums = np.sum([file.sums for file in found], axis=0, dtype=np.uint64)
     return hashlib.sha256(leaf_counts(found).astype("<i8").tobytes() + sums.astype("<u8").tobytes()).hexdigest()

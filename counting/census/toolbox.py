@@ -126,14 +126,9 @@ COUNTERS: Final = (
 class Membership(NamedTuple):
     """Masks and limits that define the undecided placements.
 
-    Attributes
-    ----------
-    kings : ndarray of uint8, shape (C,)
-        1 for each cell on which the king may stand, 0 for all other cells.
-    stray : ndarray of uint64, shape (W,)
-        The bits of a packed position that are set only if a soldier stands on a forbidden cell.
-    least_attackers, most_attackers, most_defenders : int
-        The limits on the numbers of soldiers.
+    - ``kings``: 1 for each cell on which the king may stand, 0 for all other cells.
+    - ``stray``: The bits of a packed position that are set only if a soldier stands on a forbidden cell.
+    - ``least_attackers``, ``most_attackers``, ``most_defenders``: The limits on the numbers of soldiers.
     """
 
     kings: NDArray[np.uint8]

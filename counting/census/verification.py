@@ -165,7 +165,7 @@ def _rules_of(store: str, about: StoreAbout, variant: Variant | None) -> Variant
             f"contains a census with rules other than {variant.name!r}", subject=f"census verify {store!r}"
         )
     raise InputError(
-        f"contains a census of {about.variant[:80]!r}, whose rules are not shipped",
+        f"contains a census of {about.variant[:80]!r}, whose rules are not built in",
         subject=f"census verify {store!r}",
         remedy="give the file of the rules with -v",
     )

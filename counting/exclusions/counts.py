@@ -1,7 +1,7 @@
 """Counts of the placements in each space that contain no locked set, and the files that store these counts.
 
 A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package includes the counts for the
-shipped rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
+built-in rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
 
 Given a family of forbidden sets, `Transfer` counts the board fillings that contain none of them, by material. A
 *variable* is a cell, or a cycle of cells with the same contents. A *filling* assigns contents to variables, and a *set*
@@ -274,7 +274,7 @@ def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
 
 
 class _Subfamily(NamedTuple):
-    """A subfamily whose sets all start at the same variable, including its forced contents and its coefficient.
+    """Locked sets whose first variable is the same, with the contents that they force and their coefficient.
 
     It is called an *option* at this variable.
     """

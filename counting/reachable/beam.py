@@ -59,20 +59,13 @@ CALM: Final = 2
 class HomeTables(NamedTuple):
     """The costs of pieces at each distance from home, for each side (0: white, 1: black). C is the number of cells.
 
-    Attributes
-    ----------
-    most : int
-        The larger of the two sides' numbers of homes. This number determines the shape of the arrays.
-    counts : ndarray of int64, shape (2,)
-        The number of homes of each side.
-    homes : ndarray of int32, shape (2 * most,)
-        The homes: cells on which soldiers stand at the start.
-    ways : ndarray of int32, shape (2 * most * C,)
-        At index ``(side * most + home) * C + cell``, the cost for a soldier on the cell if it must return to this home.
-    king_costs : ndarray of int32, shape (C,)
-        The king's cost on each cell.
-    black_stuck : int
-        1 if no attacker could have arrived last when all attackers are at home, otherwise 0.
+    - ``most``: The larger of the two sides' numbers of homes. This number determines the shape of the arrays.
+    - ``counts``: The number of homes of each side.
+    - ``homes``: The homes: cells on which soldiers stand at the start.
+    - ``ways``: At index ``(side * most + home) * C + cell``, the cost for a soldier on the cell if it must return to
+      this home.
+    - ``king_costs``: The king's cost on each cell.
+    - ``black_stuck``: 1 if no attacker could have arrived last when all attackers are at home, otherwise 0.
     """
 
     most: int
@@ -177,42 +170,24 @@ class BeamTables(NamedTuple):
 class BeamMemory(NamedTuple):
     """Scratch arrays for a search and their capacities; see `new_beam_memory`.
 
-    Attributes
-    ----------
-    width : int
-        The number of positions that are kept for each ply.
-    plies : int
-        The maximum length of a game.
-    room : int
-        The maximum number of predecessors of a position.
-    candidates : int
-        The capacity for predecessors of a ply's positions.
-    mask : int
-        One less than the size of `known`.
-    boards : ndarray of uint32, shape (2 * width, 2N + 4)
-        The positions in this ply and the next.
-    keys : ndarray of uint64, shape (2 * width,)
-        The Zobrist keys of these positions.
-    nodes : ndarray of int32, shape (2 * width,)
-        The tree nodes of these positions.
-    parents : ndarray of int32, shape (nodes,)
-        The tree: each position's parent node.
-    records : ndarray of int64, shape (nodes,)
-        The un-move that leads to each node of the tree.
-    known : ndarray of uint64, shape (a power of two,)
-        A hash table (open addressing) of the keys of all positions seen; 0 marks a free slot.
-    scores, origins : ndarray of int32, shape (candidates,)
-        The candidates for the next ply: score, and index of the source among this ply's positions.
-    moves : ndarray of int64, shape (candidates + room,)
-        The un-moves of the candidates.
-    order : ndarray of int32, shape (candidates,)
-        The indices of the candidates, sorted by score.
-    bins : ndarray of int32, shape (_BINS + 1,)
-        The number of candidates with each score, for sorting.
-    costs : ndarray of int32, shape (2 * C,)
-        A defender's cost on each cell, followed by an attacker's cost on each cell.
-    strays : ndarray of int32, shape (C,)
-        The cells of the soldiers that are away from home, on the side whose ply is taken back.
+    - ``width``: The number of positions that are kept for each ply.
+    - ``plies``: The maximum length of a game.
+    - ``room``: The maximum number of predecessors of a position.
+    - ``candidates``: The capacity for predecessors of a ply's positions.
+    - ``mask``: One less than the size of `known`.
+    - ``boards``: The positions in this ply and the next.
+    - ``keys``: The Zobrist keys of these positions.
+    - ``nodes``: The tree nodes of these positions.
+    - ``parents``: The tree: each position's parent node.
+    - ``records``: The un-move that leads to each node of the tree.
+    - ``known``: A hash table (open addressing) of the keys of all positions seen; 0 marks a free slot.
+    - ``scores``, ``origins``: The candidates for the next ply: score, and index of the source among this ply's
+      positions.
+    - ``moves``: The un-moves of the candidates.
+    - ``order``: The indices of the candidates, sorted by score.
+    - ``bins``: The number of candidates with each score, for sorting.
+    - ``costs``: A defender's cost on each cell, followed by an attacker's cost on each cell.
+    - ``strays``: The cells of the soldiers that are away from home, on the side whose ply is taken back.
     """
 
     width: int
@@ -271,16 +246,10 @@ def new_beam_memory(variant: Variant, width: int, plies: int) -> BeamMemory:
 class HomesOf(NamedTuple):
     """One side's costs and homes. Only kernels create instances of this class.
 
-    Attributes
-    ----------
-    own, victims : ndarray of int32, shape (C,)
-        The costs on each cell for this side's soldiers and for the other side's soldiers.
-    homes : ndarray of int32
-        The homes of this side's soldiers.
-    ways : ndarray of int32
-        The costs for each home; see `HomeTables`.
-    places : int
-        The number of homes.
+    - ``own``, ``victims``: The costs on each cell for this side's soldiers and for the other side's soldiers.
+    - ``homes``: The homes of this side's soldiers.
+    - ``ways``: The costs for each home; see `HomeTables`.
+    - ``places``: The number of homes.
     """
 
     own: NDArray[np.int32]

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tablut.cli.command import Group, argument, choice, option, whole
 from tablut.cli.options import LongWork, long_work, rules_option, seed_option, variant_option
-from tablut.cli.people import PeopleConsole, Table, label, number
+from tablut.cli.people import PeopleConsole
 from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import MachineError
 from tablut.results import Result, scientific
@@ -24,8 +24,8 @@ app = Group(help="Estimate the share of the counted positions that can be reache
 _SHOWN = 20
 
 _WHY = {
-    "no_last_ply": "no ply leads to the placement",
-    "predecessors": "lemmas exclude every previous position",
+    "no_last_ply": "because no ply leads to the placement",
+    "predecessors": "because lemmas exclude every previous position",
 }
 """Reasons why final placements are unreachable, keyed by their names in JSON."""
 
@@ -76,8 +76,8 @@ def estimate_command(rules: Variant, seed: int, work: LongWork, **sampling: Any)
     return reply(found)
 
 
-def _percent(interval: list[float]) -> str:
-    return f"{100 * interval[0]:.4f} to {100 * interval[1]:.4f} %"
+def _percent(interval: list[float], places: int) -> str:
+    return f"{100 * interval[0]:.{places}f} to {100 * interval[1]:.{places}f} %"
 
 
 def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
@@ -90,33 +90,36 @@ def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
         f"{plural(result.n, 'sample')} (seed {result.seed}): {result.reachable:,} reached by a proof game, "
         f"{result.unreachable:,} proved out of reach, {result.unknown:,} unknown"
     )
-    table = Table(number("samples"), label("excluded by"), header=False)
-    for name, count in result.lemmas.excluded.items():
+    lemmas = result.lemmas
+    reasons = [(count, lemmas.n, _WHY.get(name, f"by the lemma {name}")) for name, count in lemmas.excluded.items()]
+    reasons += [(result.games.pockets, result.n, "because of a pocket")]
+    reasons += [(result.games.exhausted, result.n, "by a search of all earlier positions")]
+    for count, samples, why in reasons:
         if count:
-            table.add(f"{count:,}", f"{_WHY.get(name, f'the lemma {name}')}, of {result.lemmas.n:,}")
-    if result.games.pockets:
-        table.add(f"{result.games.pockets:,}", f"a pocket, of {result.n:,}")
-    if result.games.exhausted:
-        table.add(f"{result.games.exhausted:,}", f"the whole backward tree, of {result.n:,}")
-    console.print(table)
+            console.print(f"{count:,} of {samples:,} excluded {why}")
     games = result.games
+    # Few samples leave a wide interval, whose further digits would mean nothing.
+    places = next((more for more in (1, 2, 3) if result.absolute99 > 10.0 ** (-1 - more)), 4)
+    digits = places + 2
     console.print(
         f"proof games: median length {games.median_plies:.0f} plies, maximum {games.longest_plies}; "
         f"{games.cpu_milliseconds:.2f} ms of processor time for each",
         style="dim",
     )
     console.print(
-        f"reachable share, 95 %: {_percent(result.interval95)}; 99 %: {_percent(result.interval99)}"
-        f" (± {100 * result.absolute99:.4f} points, ± {100 * result.relative99:.4f} % of the share)"
+        f"reachable share, 95 %: {_percent(result.interval95, places)}; 99 %: {_percent(result.interval99, places)}"
+        f" (± {100 * result.absolute99:.{places}f} points, ± {100 * result.relative99:.{places}f} % of the share)"
     )
     low, high = result.positions.low, result.positions.high
     ends = "final placements: king captured, king escaped, or no attackers left"
     counted = "counted" if result.space == "undecided" else ends
-    console.print(f"positions, 99 %: {scientific(low, 6)} to {scientific(high, 6)}, of {result.counted} {counted}")
+    shares = f"{scientific(low, digits)} to {scientific(high, digits)}"
+    console.print(f"positions, 99 %: {shares}, of {result.counted:,} {counted}")
     for shared, name in ((result.placements, "placements, either side to move"), (result.classes, "up to symmetry")):
         if shared is not None:
             low, high = shared.positions.low, shared.positions.high
-            console.print(f"{name}, 99 %: {scientific(low, 6)} to {scientific(high, 6)}, of {shared.counted}")
+            shares = f"{scientific(low, digits)} to {scientific(high, digits)}"
+            console.print(f"{name}, 99 %: {shares}, of {shared.counted:,}")
     for ending, stage in (result.endings or {}).items():
         console.print(f"{ending}: {stage.reachable:,} of {plural(stage.n, 'sample')} reached", style="dim")
     console.print(f"{plural(result.checked, 'certificate')} checked again by the plain rules", style="dim")

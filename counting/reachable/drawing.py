@@ -80,41 +80,25 @@ _BUCKETS: Final = 1024
 class DrawTables(NamedTuple):
     """Kernel tables for the counted space. A position number has W words, and a rank of soldiers has W / 2 words.
 
-    Attributes
-    ----------
-    cells, kings, tiers, king_bits : int
-        The number of cells, the number of cells for the king, the number of tiers, and the number of bits for the
-        king's cell. A tier consists of all placements with the same material.
-    group : int
-        The number of random words for a position number.
-    mask : ndarray of uint64, shape (W,)
-        A mask with the bits of a position number.
-    offset : ndarray of uint64, shape (tiers + 1, W)
-        The first rank of each tier.
-    before : ndarray of uint64, shape (tiers * (kings + 1), W)
-        For each tier and each king's cell, the number of the tier's placements with the king on an earlier cell.
-    material : ndarray of int64, shape (2 * tiers,)
-        The numbers of attackers and defenders in each tier.
-    king_cells : ndarray of int64, shape (kings,)
-        The cells on which the king may stand, in ascending order.
-    closed : ndarray of uint64, shape (2,)
-        The cells on which no attacker may stand.
-    binomial : ndarray of uint64, shape (n, W / 2)
-        The binomial coefficient C(n, k) at index ``k * (cells + 2) + n``.
-    tier_shift : int
-        The shift that turns a position number into an index of ``tier_at``.
-    tier_at : ndarray of int16, flat
-        The tier of the smallest position number with the given highest bits.
-    king_scale : ndarray of float64, shape (tiers,)
-        For each tier, the number of king's cells divided by the tier's size.
-    buckets : int
-        The number of buckets of ranks.
-    places : ndarray of uint8, flat
-        At index ``k * buckets + bucket_of(rank)``, the last place of the k-combination with the least rank in the
-        bucket.
-    cell_at : ndarray of uint8, shape (kings * cells,)
-        At index ``k * cells + place``, the cell of a place if the king is on its ``k``-th cell. For each king's cell,
-        the places number the cells that are open to defenders.
+    - ``cells``, ``kings``, ``tiers``, ``king_bits``: The number of cells, the number of cells for the king, the number
+      of tiers, and the number of bits for the king's cell. A tier consists of all placements with the same material.
+    - ``group``: The number of random words for a position number.
+    - ``mask``: A mask with the bits of a position number.
+    - ``offset``: The first rank of each tier.
+    - ``before``: For each tier and each king's cell, the number of the tier's placements with the king on an earlier
+      cell.
+    - ``material``: The numbers of attackers and defenders in each tier.
+    - ``king_cells``: The cells on which the king may stand, in ascending order.
+    - ``closed``: The cells on which no attacker may stand.
+    - ``binomial``: The binomial coefficient C(n, k) at index ``k * (cells + 2) + n``.
+    - ``tier_shift``: The shift that turns a position number into an index of ``tier_at``.
+    - ``tier_at``: The tier of the smallest position number with the given highest bits.
+    - ``king_scale``: For each tier, the number of king's cells divided by the tier's size.
+    - ``buckets``: The number of buckets of ranks.
+    - ``places``: At index ``k * buckets + bucket_of(rank)``, the last place of the k-combination with the least rank in
+      the bucket.
+    - ``cell_at``: At index ``k * cells + place``, the cell of a place if the king is on its ``k``-th cell. For each
+      king's cell, the places number the cells that are open to defenders.
     """
 
     cells: int

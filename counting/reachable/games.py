@@ -359,14 +359,9 @@ _MOVE: Final = (1 << 14) - 1
 class LastPlies(NamedTuple):
     """The plies that could have led to final placements.
 
-    Attributes
-    ----------
-    boards : ndarray of uint32, shape (m, 2N + 4)
-        The counted positions before the plies.
-    sources : ndarray of int64, shape (m,)
-        For each ply, the row of the resulting final placement, in ascending order.
-    moves : ndarray of int32, shape (m,)
-        The plies.
+    - ``boards``: The counted positions before the plies.
+    - ``sources``: For each ply, the row of the resulting final placement, in ascending order.
+    - ``moves``: The plies.
     """
 
     boards: NDArray[np.uint32]

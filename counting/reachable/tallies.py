@@ -43,14 +43,9 @@ from tablut.variants.model import king_patterns
 class FamilyTables(NamedTuple):
     """A family of locked sets, stored in arrays for use in kernels.
 
-    Attributes
-    ----------
-    sets : int
-        The number of sets.
-    cells : ndarray of uint64, shape (4 * sets,)
-        Each set's attackers (two words) and defenders (two words).
-    kings : ndarray of int64, shape (sets,)
-        The king's cell in each set, or -1.
+    - ``sets``: The number of sets.
+    - ``cells``: Each set's attackers (two words) and defenders (two words).
+    - ``kings``: The king's cell in each set, or -1.
     """
 
     sets: int

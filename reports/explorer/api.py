@@ -275,7 +275,7 @@ def _check_seconds(name: str, seconds: float, most: float) -> None:
 
 
 class Variants(Result):
-    """The shipped rule sets."""
+    """The built-in rule sets."""
 
     variants: list[ListedVariant]
 
@@ -289,7 +289,7 @@ class Players(Result):
 def _add_boards(router: APIRouter, settings: Settings, tables: NamedTables) -> None:
     tags: list[str | Enum] = ["boards"]
 
-    @router.get("/variants", summary="Shipped rule sets", tags=tags)
+    @router.get("/variants", summary="Built-in rule sets", tags=tags)
     def _variants() -> Variants:
         return Variants(variants=[listed_variant(variant) for variant in shipped_variants()])
 
@@ -338,7 +338,7 @@ def _add_puzzles(router: APIRouter, settings: Settings, queue: JobQueue) -> None
     tags: list[str | Enum] = ["puzzles"]
     seconds = settings.puzzle_seconds
 
-    @router.get("/puzzles", summary="Shipped puzzles, without solutions", tags=tags)
+    @router.get("/puzzles", summary="Built-in puzzles, without solutions", tags=tags)
     def _list() -> dict[str, list[jobs.ListedPuzzle]]:
         return {"puzzles": list(jobs.list_puzzles().values())}
 

@@ -47,7 +47,7 @@ class NamedTable(NamedTuple):
 
 
 class NamedTables:
-    """The tablebases for each game. A store given by the user replaces the game's shipped tablebase."""
+    """The tablebases for each game. A store given by the user replaces the game's built-in tablebase."""
 
     def __init__(self, stores: Sequence[Path | str] = ()) -> None:
         self._known: dict[str, list[NamedTable]] = {}

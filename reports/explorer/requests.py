@@ -1,7 +1,7 @@
 """Models of requests about a rule set, a position and moves.
 
 A valid request becomes a `Board`, and an invalid request is refused with a one-line message. A request never opens a
-file: a rule set is given as text or by a shipped rule set's name, and positions and records are given as text.
+file: a rule set is given as text or by a built-in rule set's name, and positions and records are given as text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def rules_of_text(text: str) -> Variant:
     variant = parse_variant(text, name="my rules", origin="your rules")
     if not is_own_name(variant):
         raise VariantError(
-            f"field 'name': {variant.name!r} is the name of a shipped rule set",
+            f"field 'name': {variant.name!r} is the name of a built-in rule set",
             subject="your rules",
             remedy="choose another name",
         )
@@ -89,10 +89,10 @@ class ApiRequest(BaseModel):
 
 
 class GameRequest(ApiRequest):
-    """A request about a game, which is given by a shipped rule set's name or by another rule set's text."""
+    """A request about a game, which is given by a built-in rule set's name or by another rule set's text."""
 
     variant: Annotated[
-        str, Field(max_length=80, description="Shipped rule set; ignored if `rules` is given.", examples=["ashton"])
+        str, Field(max_length=80, description="Built-in rule set; ignored if `rules` is given.", examples=["ashton"])
     ] = "ashton"
     rules: Annotated[
         str | None,

@@ -167,9 +167,9 @@ def trees() -> dict[str, dict[str, Any]]:
 
 
 def _check(stored: PuzzleTrees, _name: str) -> None:
-    """Compare the trees with the shipped puzzles."""
+    """Compare the trees with the built-in puzzles."""
     shipped = {puzzle.id: puzzle for puzzle in read_puzzles(COLLECTION)}
-    hold([tree.id for tree in stored.puzzles] == list(shipped), "puzzles: are not the shipped ones")
+    hold([tree.id for tree in stored.puzzles] == list(shipped), "puzzles: are not the built-in ones")
     if stored.interrupted or stored.nodes != sum(len(tree.nodes) for tree in stored.puzzles):
         raise ValueError("nodes: is not the sum of the trees")
     for tree in stored.puzzles:
@@ -226,7 +226,7 @@ def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
 
 @cache
 def entries() -> list[PuzzleEntry]:
-    """Return the shipped puzzles, in file order."""
+    """Return the built-in puzzles, in file order."""
     found, solutions = trees(), {proved["id"]: proved["solution"] for proved in solved()["puzzles"]}
     return [
         PuzzleEntry(puzzle, facts_of(puzzle), solutions[puzzle.id], found[puzzle.id])

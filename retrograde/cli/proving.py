@@ -233,8 +233,8 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
     if result.line:
         say("line: " + " ".join(result.line))
     if result.winning_moves:
-        what = "only move" if len(result.winning_moves) == 1 and not result.open_moves else "moves"
-        say(f"{what} that attain{'s' * (what == 'only move')} it: {', '.join(result.winning_moves)}")
+        what = "the only best move" if len(result.winning_moves) == 1 and not result.open_moves else "best moves"
+        say(f"{what}: {', '.join(result.winning_moves)}")
     if result.other_winning_moves is not None:
         say(f"moves that win more slowly: {', '.join(result.other_winning_moves) or 'none found'}")
     if result.open_moves:

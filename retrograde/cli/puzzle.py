@@ -22,7 +22,7 @@ from tablut.cli.people import Live, PeopleConsole, Table, draw_board, label, leg
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, interruptible
 from tablut.errors import IllegalMoveError, InputError, UnknownError, did_you_mean
 from tablut.formats.reading import read_move
-from tablut.play.terminal import LineReader
+from tablut.play.terminal import LineReader, not_a_move
 from tablut.position import Move, MoveText, square_name
 from tablut.results import Result
 from tablut.work.files import excerpt
@@ -122,7 +122,7 @@ _one_puzzle: Decorator = bundle(
 
 @app.command("show")
 @_one_puzzle
-@flag("--hint", help="Name the square of the piece that moves.")
+@flag("--hint", help="Name the cell of the piece that moves.")
 @flag("--solution", help="Print the solution as well.")
 @nodes_option(50_000_000)
 def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Reply:
@@ -284,9 +284,8 @@ class _Table:
         board = self._game.board
         try:
             move = read_move(text, board.size).move
-        except InputError:
-            hint = did_you_mean(text, [*_COMMANDS, *map(str, board.legal_moves)], "help lists the commands")
-            self._live.print(f"{excerpt(text, 40)}: neither a move nor a command; {hint}")
+        except InputError as error:
+            self._live.print(not_a_move(text, error, [*_COMMANDS, *map(str, board.legal_moves)]))
             return
         try:
             board.push(move)

@@ -36,7 +36,7 @@ from tablut.results import Result
 from tablut.variants import Variant, load_variant, shipped_name
 from tablut.work.files import store_path
 from tablut.work.machine import physical_memory
-from tablut.work.progress import plural
+from tablut.work.progress import plural, size_text
 
 if TYPE_CHECKING:
     from retrograde.solver.report import SideCounts, SolveReport
@@ -300,7 +300,10 @@ def _missing(
     try:
         check_build(game, men, _MEMORY << 20, store_path(root), tablebase.store.tiers() if own else [])
     except InputError:
-        remedy = f"give a position with at most {tablebase.store.max_men} men as `position`"
+        most = tablebase.store.max_men
+        problem = f"has {men} men, and the tables of {game.name} have at most {most}"
+        remedy = f"give a position with at most {most} men as `position`"
+        return InputError(problem, subject=f"position '{board.position}'", remedy=remedy)
     return InputError(str(error), remedy=remedy)
 
 
@@ -332,7 +335,7 @@ def _making(game: Variant, name: str | None) -> str:
 
 
 def _named(game: Variant, name: str | None) -> str:
-    """Return the value of ``-v`` for a game: the name or file that the user gave, a shipped name or a placeholder."""
+    """Return the value of ``-v`` for a game: the name or file that the user gave, a built-in name or a placeholder."""
     return name or shipped_name(game) or "RULES.toml"
 
 
@@ -446,7 +449,7 @@ def solve_command(rules: Variant, store: str | None, threads: int, memory: int |
     limit = memory << 20 if memory else physical_memory()
     if limit is not None and needed > limit:
         raise InputError(
-            f"needs about {needed / 2**20:,.0f} MiB of memory, but only {limit / 2**20:,.0f} MiB are available",
+            f"needs {size_text(needed)} of memory to be solved, and {size_text(limit)} are available",
             subject=f"variant {rules.name}",
             remedy=f"allow {-(-needed // 2**20):,} MiB of `memory`"
             if needed <= (physical_memory() or 0)

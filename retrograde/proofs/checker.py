@@ -351,7 +351,7 @@ class StrategyCheck:
         self._tabled: dict[bytes, int] = {}
 
     def _check_tables(self) -> None:
-        """Raise `InputError` unless the tablebase contains the tables that the file names, with the same digests."""
+        """Raise `InputError` unless the tablebase contains every table listed in the file, with the same digest."""
         for name, digest in self.proof.tables.items():
             if self.tablebase is None:
                 raise InputError(f"the proof ends in the table {name}", remedy="give the tablebase that contains it")

@@ -169,7 +169,7 @@ def search_of(task: Task) -> WinSearch:
 def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> dict[str, Any]:
     """Search a leaf and, if it stays open, its children.
 
-    If the task extracts a strategy, return the part of the leaf's strategy that is not ``known``.
+    If a strategy was requested, return the leaf's strategy without the positions in ``known``.
     """
     search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]

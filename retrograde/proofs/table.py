@@ -232,50 +232,32 @@ def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: ND
 class ProofWorkspace(NamedTuple):
     """Memory for a proof search on a board with C cells, P plies and W words for each position.
 
-    Attributes
-    ----------
-    prover : int
-        The side whose win is searched for: 0 for white, 1 for black.
-    width : int
-        4C, an upper bound on the number of moves from a position.
-    stride : int
-        Number of columns of `covered`.
-    buckets : int
-        Number of buckets of the table.
-    table : ndarray of uint64, shape (4 * buckets, W + 2)
-        The transposition table; see `retrograde.proofs.table`.
-    covered : ndarray of uint8, shape (C + 1, C + 1)
-        For each number of attackers and defenders, 1 if a tablebase covers the material, otherwise 0.
-    pending : ndarray of uint64, shape (4C, W)
-        Positions to look up in the tablebase before the search continues.
-    moves, pns, dns : ndarray of int32, shape (P, 4C)
-        By ply, the moves, and the proof and disproof numbers of the positions after them.
-    distances : ndarray of int16, shape (P, 4C)
-        By ply and move, the number of plies to the win that has been proved after the move, or -1 if there is none.
-    words : ndarray of uint64, shape (P + 1, W)
-        By ply, the position.
-    counts, chosen, undos : ndarray of int64, shape (P + 1,)
-        By ply, the number of moves assessed, the index of the move being searched, and the record for undoing it.
-    pn_limits, dn_limits : ndarray of int64, shape (P + 1,)
-        By ply, the thresholds that end the position's search.
-    began : ndarray of int64, shape (P + 1,)
-        By ply, the value of the node counter when the search entered the position.
-    killers : ndarray of int64, shape (P + 3,)
-        The opponent moves that most recently prevented a win: first a move for the leaves, then a move for each ply.
-    scratch : ndarray of int32, shape (12C,)
-        Space for the moves in the plies that are searched without a stack.
-    counters : ndarray of int64, shape (3,)
-        Number of nodes (moves made on the board), number of pending positions, and 1 if there is a tablebase.
-    threads, thread : int
-        Number of threads that search with this table, and the index of the thread that owns this workspace.
-    busy : ndarray of uint8, shape (threads, SLOTS)
-        By thread and slot, the number of moves on the thread's path that have this slot.
-    held : ndarray of int64, shape (P + 1,)
-        By ply, the slot of the move being searched.
-    stop : ndarray of uint64, shape (1,)
-        A value other than 0 makes all threads stop.
-    below : ndarray of uint64, shape (4C, W)
-        For each move of the current position, the position after it.
+    - ``prover``: The side whose win is searched for: 0 for white, 1 for black.
+    - ``width``: 4C, an upper bound on the number of moves from a position.
+    - ``stride``: Number of columns of `covered`.
+    - ``buckets``: Number of buckets of the table.
+    - ``table``: The transposition table; see `retrograde.proofs.table`.
+    - ``covered``: For each number of attackers and defenders, 1 if a tablebase covers the material, otherwise 0.
+    - ``pending``: Positions to look up in the tablebase before the search continues.
+    - ``moves``, ``pns``, ``dns``: By ply, the moves, and the proof and disproof numbers of the positions after them.
+    - ``distances``: By ply and move, the number of plies to the win that has been proved after the move, or -1 if there
+      is none.
+    - ``words``: By ply, the position.
+    - ``counts``, ``chosen``, ``undos``: By ply, the number of moves assessed, the index of the move being searched, and
+      the record for undoing it.
+    - ``pn_limits``, ``dn_limits``: By ply, the thresholds that end the position's search.
+    - ``began``: By ply, the value of the node counter when the search entered the position.
+    - ``killers``: The opponent moves that most recently prevented a win: first a move for the leaves, then a move for
+      each ply.
+    - ``scratch``: Space for the moves in the plies that are searched without a stack.
+    - ``counters``: Number of nodes (moves made on the board), number of pending positions, and 1 if there is a
+      tablebase.
+    - ``threads``, ``thread``: Number of threads that search with this table, and the index of the thread that owns this
+      workspace.
+    - ``busy``: By thread and slot, the number of moves on the thread's path that have this slot.
+    - ``held``: By ply, the slot of the move being searched.
+    - ``stop``: A value other than 0 makes all threads stop.
+    - ``below``: For each move of the current position, the position after it.
     """
 
     prover: int

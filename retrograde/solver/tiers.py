@@ -245,11 +245,11 @@ def check_build(
         return estimate
     most = max([0 if men is None else men, *(1 + sum(material) for material in materials)])
     possible = most_men(variant, most - 1, memory, root, built)
-    way_out = f"reduce it: this machine can build `men` {possible}" if possible > 1 else "use a larger machine"
+    way_out = f"this machine can build `men` {possible} or less" if possible > 1 else "use a larger machine"
     asked = [] if men is None else [str(men)]
     asked += [f"{attackers}v{defenders}" for attackers, defenders in materials]
     which = "material" if men is None else "men"
-    raise InputError(f"{problem} ({estimate})", parameter=which, value=" ".join(asked), remedy=way_out)
+    raise InputError(problem, parameter=which, value=" ".join(asked), remedy=way_out)
 
 
 def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> int:
@@ -262,14 +262,14 @@ def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collect
 
 def _problem(estimate: BuildEstimate, root: Path, memory: int) -> str | None:
     if not estimate.indexable:
-        return "has too many classes to number"
+        return "has more positions than can be numbered"
     has = physical_memory()
     if has is not None and max(estimate.memory, estimate.least) > has:
         needed = size_text(max(estimate.memory, estimate.least))
         return f"needs {needed} of memory, but the machine has {size_text(has)}"
     if estimate.least > memory:
         enough = -(-estimate.least // (1 << 20))
-        return f"needs {enough} MiB of memory even in the smallest slices, but {memory >> 20} MiB are allowed"
+        return f"needs {enough:,} MiB of memory even in the smallest slices, but {memory >> 20:,} MiB are allowed"
     place = root.absolute()
     while not place.exists():
         place = place.parent

@@ -208,7 +208,8 @@ def read_record(folder: Path, model: type[Model]) -> Model:
     """Read the record from a folder's Zarr group attributes."""
     record = records.read_record(folder / "zarr.json", model, "tablebase file", "build it again")
     if record is None:
-        raise TablebaseError("has no zarr.json", subject=f"tablebase {str(folder)!r}", remedy="choose a tablebase")
+        way = "name the folder of a tablebase"
+        raise TablebaseError("is not a tablebase (it has no zarr.json)", subject=f"folder {str(folder)!r}", remedy=way)
     return record
 
 

@@ -2,7 +2,7 @@
 
 Codes (`tablut.indexing.values`) are stored unchanged, in index order. If every code in an array fits into one byte,
 each code is stored in one byte. These alternatives all compress worse: other orders, differences between neighbours,
-and predicting the codes for one side to move from the codes for the other (see ``docs/notes/tablebases.md``). An alias
+and predicting the codes for one side to move from the codes for the other (see ``docs/notes/solving.md``). An alias
 is an entry that is not the rank of any position. Each alias repeats the previous code, so that aliases take almost no
 space.
 """

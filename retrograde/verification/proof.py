@@ -47,27 +47,17 @@ class Listing(NamedTuple):
 
     C, K and G are the numbers of cells, king orbits and symmetries.
 
-    Attributes
-    ----------
-    row_kind, row_men, column_men : int
-        The kind of the row soldiers (1 for defenders, 0 for attackers), their number, and the number of column
-        soldiers.
-    row_spots, column_spots : int
-        Numbers of cells on which row soldiers and column soldiers may stand.
-    most, order : int
-        The length of a row of ``binomial``, and G.
-    king_cell, base, width : ndarray of int64, shape (K,)
-        For each king orbit, the king's cell, the first entry, and the number of columns in each row.
-    first_row : ndarray of int64, shape (K + 1,)
-        For each king orbit, the number of the first row.
-    combination : ndarray of int64, flat
-        For each row, the row soldiers' combination.
-    row_cell, column_cell : ndarray of uint8
-        Cells on which row soldiers and column soldiers may stand.
-    binomial : ndarray of int64, flat
-        At index ``n * most + k``, the number of k-combinations of n elements.
-    image : ndarray of uint8, shape (G * C,)
-        At index ``element * C + cell``, the image of the cell.
+    - ``row_kind``, ``row_men``, ``column_men``: The kind of the row soldiers (1 for defenders, 0 for attackers), their
+      number, and the number of column soldiers.
+    - ``row_spots``, ``column_spots``: Numbers of cells on which row soldiers and column soldiers may stand.
+    - ``most``, ``order``: The length of a row of ``binomial``, and G.
+    - ``king_cell``, ``base``, ``width``: For each king orbit, the king's cell, the first entry, and the number of
+      columns in each row.
+    - ``first_row``: For each king orbit, the number of the first row.
+    - ``combination``: For each row, the row soldiers' combination.
+    - ``row_cell``, ``column_cell``: Cells on which row soldiers and column soldiers may stand.
+    - ``binomial``: At index ``n * most + k``, the number of k-combinations of n elements.
+    - ``image``: At index ``element * C + cell``, the image of the cell.
     """
 
     row_kind: int
@@ -94,28 +84,18 @@ class ProofMemory(NamedTuple):
     Cells are uint8, or uint16 on wide boards (`tablut.engine.layout.cells_dtype`). This type can hold every value of
     ``row_place``, because these values are at most C.
 
-    Attributes
-    ----------
-    board : ndarray of uint32, shape (2N + 4,)
-        The position to prove.
-    moves : ndarray of int32, shape (4 * C,)
-        The moves of this position.
-    black, white : ndarray of uint8, shape (C,)
-        Cells of the position's attackers and defenders.
-    spare_black, spare_white : ndarray of uint8, shape (C,)
-        Cells of the soldiers in another position, which is an image or the successor after a capture.
-    left : ndarray of uint8, shape (C,)
-        Cells that the row leaves for column soldiers, in ascending order.
-    column : ndarray of int64, shape (C + 1,)
-        Indices of the column soldiers' cells in ``left``, in ascending order.
-    scratch : ndarray of int64, shape (SCRATCH,)
-        Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
-    row_first : ndarray of int64, shape (1 + (R + 1) * C,)
-        For each change of the current row, the first entry of the resulting row, or `_UNSEEN`, `_NOWHERE` or
-        `_SYMMETRIC`. Change 0 keeps the row. Change 1 + r * C + cell moves row soldier r to the cell, where r = R means
-        the king.
-    row_place : ndarray of uint8, shape (C * (1 + (R + 1) * C),)
-        For each change and cell, 1 plus the cell's number in the new row, or 0 if the cell has no number.
+    - ``board``: The position to prove.
+    - ``moves``: The moves of this position.
+    - ``black``, ``white``: Cells of the position's attackers and defenders.
+    - ``spare_black``, ``spare_white``: Cells of the soldiers in another position, which is an image or the successor
+      after a capture.
+    - ``left``: Cells that the row leaves for column soldiers, in ascending order.
+    - ``column``: Indices of the column soldiers' cells in ``left``, in ascending order.
+    - ``scratch``: Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
+    - ``row_first``: For each change of the current row, the first entry of the resulting row, or `_UNSEEN`, `_NOWHERE`
+      or `_SYMMETRIC`. Change 0 keeps the row. Change 1 + r * C + cell moves row soldier r to the cell, where r = R
+      means the king.
+    - ``row_place``: For each change and cell, 1 plus the cell's number in the new row, or 0 if the cell has no number.
     """
 
     board: NDArray[np.uint32]
@@ -134,17 +114,12 @@ class ProofMemory(NamedTuple):
 class ProofTally(NamedTuple):
     """The results of a proof.
 
-    Attributes
-    ----------
-    codes, capacity : int
-        The number of codes that are counted, beginning with code 0, and the number of failures that can be recorded.
-    counters : ndarray of int64, shape (COUNTERS,)
-        Counters, at the indices `CHECKED`, `ALIASES`, `ORBITS` and `FAILURES`.
-    histogram : ndarray of int64, shape (2 * codes,)
-        For each side to move and each stored code, the number of classes.
-    failures : ndarray of int64, shape (4 * capacity,)
-        For each failure, the kind, the entry, the side to move, and the proved code. For `WRONG_ALIAS`, the last number
-        is the placement's actual rank.
+    - ``codes``, ``capacity``: The number of codes that are counted, beginning with code 0, and the number of failures
+      that can be recorded.
+    - ``counters``: Counters, at the indices `CHECKED`, `ALIASES`, `ORBITS` and `FAILURES`.
+    - ``histogram``: For each side to move and each stored code, the number of classes.
+    - ``failures``: For each failure, the kind, the entry, the side to move, and the proved code. For `WRONG_ALIAS`, the
+      last number is the placement's actual rank.
     """
 
     codes: int

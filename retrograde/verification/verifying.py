@@ -9,9 +9,9 @@ forced, the side to move always has a move to another such position, and no move
 opponent. This side can therefore avoid losing forever, but cannot force a win. Hence all values are correct if each of
 them agrees with the successors' values. `retrograde.verification.proof` tests this.
 
-**The index.** Placements are enumerated by an independent decoding of entries. All images of a placement must be ranked
-to its entry, and the sizes of all orbits must add up to the number of placements with this material. Every position in
-the tier has then been visited.
+**The index.** Placements are enumerated by an independent decoding of entries. Every image of a placement must have
+the same entry number, and the sizes of all orbits must add up to the number of placements with this material. Every
+position in the tier has then been visited.
 """
 
 from __future__ import annotations

@@ -53,10 +53,11 @@ class NumberType(click.ParamType[Any]):
         number = self.kind(value) if not isinstance(value, str) or written.fullmatch(value.lower()) else None
         if number is not None and (-largest if self.least is None else self.least) <= number <= most:
             return number
-        limits = [] if self.least is None else [f"{self.least:,} or more"]
-        if self.most is not None or (number is not None and number > most):
-            limits.append(f"{most:,} at most")
-        problem = f"expected {', '.join([name, *limits])}, not {excerpt(str(value))}"
+        highest = self.most is not None or (number is not None and number > most)
+        limits = f" of at most {most:,}" if highest else ""
+        if self.least is not None:
+            limits = f" from {self.least:,} to {most:,}" if highest else f" of at least {self.least:,}"
+        problem = f"expected {name}{limits}, not {excerpt(str(value))}"
         raise InputError(problem, subject=name_of(param), remedy=f"see `{ctx.command_path} --help`" if ctx else "")
 
 
@@ -214,8 +215,11 @@ class Command(_Refusing):
 
     allow_extra_args = True  # extra arguments are refused below, with a hint
 
-    def __init__(self, *arguments: Any, table: bool = False, **settings: Any) -> None:
+    def __init__(
+        self, *arguments: Any, table: bool = False, sections: Mapping[str, str] | None = None, **settings: Any
+    ) -> None:
         super().__init__(*arguments, **settings)
+        self.sections: Mapping[str, str] = sections or {}
         self.examples: Sequence[str] = ()
         self.inner: Mapping[str, click.Command] = {}
         if table:
@@ -242,6 +246,16 @@ class Command(_Refusing):
         from tablut.cli.runtime import respond
 
         ctx.exit(respond(ctx))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, by section if the command has sections: for each title, the names of its parameters."""
+        titles = {name: title for title, names in self.sections.items() for name in names.split()}
+        for section in ("Options", *self.sections):
+            params = [one for one in self.get_params(ctx) if titles.get(str(one.name), "Options") == section]
+            records = [one.get_help_record(ctx) for one in params if not isinstance(one, click.Argument)]
+            if known := [record for record in records if record is not None]:
+                with formatter.section(section):
+                    formatter.write_dl(known)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sub-commands and the examples."""

@@ -39,7 +39,7 @@ def _variant_names() -> tuple[str, ...]:
 complete_variant = beginning(_variant_names)
 
 
-def variant_option(help: str = "Name of a shipped rule set, or a TOML file.", **settings: Any) -> Decorator:  # noqa: A002
+def variant_option(help: str = "Name of a built-in rule set, or a TOML file.", **settings: Any) -> Decorator:  # noqa: A002
     """Declare the option ``--variant``."""
     return option("--variant", "-v", metavar="NAME|FILE", help=help, shell_complete=complete_variant, **settings)
 

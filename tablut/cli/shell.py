@@ -97,7 +97,7 @@ _SHORT = {"rank": "position rank", "show": "position show", "status": "position 
 """Short forms of commands."""
 
 _FIRST = (
-    "tablut bounds                    # the published bounds, checked and tightened",
+    "tablut bounds                    # how many positions Tablut has at most",
     "tablut serve                     # boards, puzzles and games in the browser",
     "tablut play -v brandubh          # a game in the terminal",
     "tablut bestmove -v brandubh      # one move, with its score and line",

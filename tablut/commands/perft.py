@@ -220,7 +220,7 @@ def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]
 def _held_to(named: str, given: Variant | None, where: str) -> Variant:
     """Return the rules that a corpus names.
 
-    A corpus can only name a shipped rule set or the one given by ``--variant``, so that it cannot cause a file to be
+    A corpus can only name a built-in rule set or the one given by ``--variant``, so that it cannot cause a file to be
     opened.
     """
     if named in variant_names():

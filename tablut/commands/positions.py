@@ -180,7 +180,7 @@ def status_command(board: Board) -> Reply:
         for name, meaning in result.meanings.items():
             console.print(Text.assemble((name, "bold"), "  ", meaning))
         if not result.status:
-            console.print("no reason was found why this position would be impossible")
+            console.print("nothing shows that this position is impossible")
 
     return Reply(result, _show_status)
 

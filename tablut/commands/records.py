@@ -202,7 +202,7 @@ def replay_command(
 def _game_of(text: str, file: str, variant: str | None, number: int) -> GameRecord:
     """Return the record of one game in a file. In an archive, a game's number is its line number."""
     rules = None if variant is None else load_variant(variant)
-    with suggesting_rules():
+    with suggesting_rules(file):
         games = list(read_games(text, rules))
     record = dict(games).get(number, InputError("the file has no game with this number"))
     if isinstance(record, InputError):
@@ -255,4 +255,4 @@ def _show(console: PeopleConsole, game: ReplayedRecord, result: ReplayResult, dr
     for problem in result.problems:
         console.print(problem, style="bold red", soft_wrap=True)
     if not result.problems:
-        console.print(f"{plural(len(result.moves), 'move')}, and everything in the record is correct")
+        console.print(f"{plural(len(result.moves), 'move')}; no errors found in the record")

@@ -59,9 +59,8 @@ class _Field(Result):
 def variants_command(name: str | None, everything: bool, as_toml: bool) -> Reply:
     """List the built-in rule sets, or show the board and the rules of one of them."""
     if (as_toml or everything) and name is None:
-        option = "--toml" if as_toml else "--all"
-        remedy = f"name it, such as `tablut variants copenhagen {option}`"
-        raise InputError("shows a single rule set", subject=option, remedy=remedy)
+        remedy = "name it, such as `tablut variants copenhagen --toml`"
+        raise InputError("applies to a single rule set", subject="--toml" if as_toml else "--all", remedy=remedy)
     if name is None:
         listing = _Listing(variants=[listed_variant(variant) for variant in shipped_variants()])
         return Reply(listing, lambda console: _show_listing(console, listing), table=(ListedVariant, listing.variants))

@@ -33,16 +33,11 @@ class ImageTables(NamedTuple):
 
     Groups with fewer than eight elements are padded with their first element.
 
-    Attributes
-    ----------
-    rows : ndarray of uint64, shape (N, 2**N, 2, 8)
-        Image of a row under each element, indexed by the row's rank and content. Each image is a mask of the board: one
-        word for the low 64 cells and one for the remaining cells. On wide boards, the second axis has length 1 and the
-        table is unused, because images are computed cell by cell.
-    kings : ndarray of uint8, on wide boards uint16, shape (C, 8)
-        Image of each cell under each element.
-    candidates : ndarray of uint8, shape (C,)
-        For each cell, the mask of the elements that map the cell to its least image.
+    - ``rows``: Image of a row under each element, indexed by the row's rank and content. Each image is a mask of the
+      board: one word for the low 64 cells and one for the remaining cells. On wide boards, the second axis has length 1
+      and the table is unused, because images are computed cell by cell.
+    - ``kings``: Image of each cell under each element.
+    - ``candidates``: For each cell, the mask of the elements that map the cell to its least image.
     """
 
     rows: NDArray[np.uint64]

@@ -397,25 +397,18 @@ def _words(cells: int) -> int:
 class LineTables(NamedTuple):
     """Tables of slides and of move counts for all lines of a board. N is the board's size.
 
-    Attributes
-    ----------
-    slides : ndarray of uint16, flat
-        Blocks of ``N * 2**N`` masks. Within a block, the index is ``place << N | occupancy``. On wide boards, the masks
-        are uint32, and a block has only ``N`` of them, indexed by place.
-    attacker_slides, defender_slides, king_slides : ndarray of uint32, shape (2N,)
-        Offset of each line's block in ``slides``, for each kind of mover.
-    counts : ndarray of uint8, flat
-        Blocks of ``3**N`` entries, each of which is a number of moves. Within a block, the index is the line's content
-        as a number in base 3 (digit 1 for an attacker, 2 for a defender or the king).
-    attacker_counts, defender_counts : ndarray of uint32, shape (2N,)
-        Offset of each line's block in ``counts``. The defenders' counts treat the king as a soldier.
-    king_extra : ndarray of int8, flat
-        Blocks indexed like those of ``slides``. An entry is the number of places that the king can reach but that a
-        defender in its place could not.
-    king_extra_at : ndarray of uint32, shape (2N,)
-        Offset of each line's block in ``king_extra``.
-    ternary : ndarray of uint32, shape (2**N,)
-        For each mask of places, the value of its binary digits when read in base 3.
+    - ``slides``: Blocks of ``N * 2**N`` masks. Within a block, the index is ``place << N | occupancy``. On wide boards,
+      the masks are uint32, and a block has only ``N`` of them, indexed by place.
+    - ``attacker_slides``, ``defender_slides``, ``king_slides``: Offset of each line's block in ``slides``, for each
+      kind of mover.
+    - ``counts``: Blocks of ``3**N`` entries, each of which is a number of moves. Within a block, the index is the
+      line's content as a number in base 3 (digit 1 for an attacker, 2 for a defender or the king).
+    - ``attacker_counts``, ``defender_counts``: Offset of each line's block in ``counts``. The defenders' counts treat
+      the king as a soldier.
+    - ``king_extra``: Blocks indexed like those of ``slides``. An entry is the number of places that the king can reach
+      but that a defender in its place could not.
+    - ``king_extra_at``: Offset of each line's block in ``king_extra``.
+    - ``ternary``: For each mask of places, the value of its binary digits when read in base 3.
     """
 
     slides: NDArray[np.uint16]

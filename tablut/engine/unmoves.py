@@ -81,20 +81,16 @@ def most_unmoves(rules: Tables) -> int:
 class OriginTables(NamedTuple):
     """Tables of the cells that pieces could have come from. N is the board's size.
 
-    Attributes
-    ----------
-    attackers, defenders : int
-        Numbers of soldiers at the start. A predecessor cannot have more soldiers than these.
-    origins : ndarray of uint16, flat
-        Blocks of ``N * 2**N`` masks. Within a block, the index is ``place << N | occupancy``. On wide boards, these
-        masks are uint32, and a block has only ``N`` of them, which are for an empty line and are indexed by place. All
-        other masks are uint64 on wide boards.
-    attacker_origins, defender_origins, king_origins : ndarray of uint32, shape (2N,)
-        Offset of each line's block in ``origins``, for each kind of piece.
-    attacker_cells, defender_cells : ndarray of uint32, shape (2N,)
-        Cells where soldiers may stand, as masks of places for each row and then for each column.
-    start : ndarray of uint32, shape (2N + 4,)
-        Board array of the start position.
+    - ``attackers``, ``defenders``: Numbers of soldiers at the start. A predecessor cannot have more soldiers than
+      these.
+    - ``origins``: Blocks of ``N * 2**N`` masks. Within a block, the index is ``place << N | occupancy``. On wide
+      boards, these masks are uint32, and a block has only ``N`` of them, which are for an empty line and are indexed by
+      place. All other masks are uint64 on wide boards.
+    - ``attacker_origins``, ``defender_origins``, ``king_origins``: Offset of each line's block in ``origins``, for each
+      kind of piece.
+    - ``attacker_cells``, ``defender_cells``: Cells where soldiers may stand, as masks of places for each row and then
+      for each column.
+    - ``start``: Board array of the start position.
     """
 
     attackers: int
@@ -400,14 +396,9 @@ def _retract(
 class Retractions(NamedTuple):
     """Predecessors of an array of positions.
 
-    Attributes
-    ----------
-    words : ndarray of uint64, shape (m, W)
-        The predecessors, grouped by the given position that they lead to.
-    sources : ndarray of int64, shape (m,)
-        Index of the given position that each predecessor leads to, in ascending order.
-    records : ndarray of int64, shape (m,)
-        The un-moves, as undo records.
+    - ``words``: The predecessors, grouped by the given position that they lead to.
+    - ``sources``: Index of the given position that each predecessor leads to, in ascending order.
+    - ``records``: The un-moves, as undo records.
     """
 
     words: NDArray[np.uint64]

@@ -35,38 +35,22 @@ _PLANES: Final = len(PLANES)
 class Games(NamedTuple):
     """State of G games on boards with N×N cells and A actions.
 
-    Attributes
-    ----------
-    rule, times, limit : int
-        Effect of a repetition, number of the occurrence that counts as a repetition, and move limit in plies (-1 if
-        there is none).
-    worth : ndarray of int8, shape (2,)
-        Value for white of a repetition that white made, and of a repetition that black made.
-    room : int
-        Number of keys that ``earlier`` has space for in each game.
-    actions : int
-        A, the number of actions.
-    codes : ndarray of int32, shape (A,)
-        The engine's code of each action.
-    terrain : ndarray of uint8
-        Planes of an empty board.
-    boards : ndarray of uint32, shape (G, 2N + 4)
-        Boards of the current positions.
-    keys : ndarray of uint64, shape (G,)
-        Zobrist keys of the current positions.
-    earlier : ndarray of uint64, shape (G, room)
-        Keys of the positions since the last capture. Older positions cannot recur.
-    marks : ndarray of uint64, shape (G,)
-        A filter for each game. For each earlier position, the bit given by the last six bits of its key is set. The
-        filter rules out most positions that have not occurred.
-    lengths, plies : ndarray of int32, shape (G,)
-        Number of earlier positions since the last capture, and number of plies in the game.
-    values : ndarray of int8, shape (G,)
-        1 if white has won, -1 if black has won, 0 for a draw or a game in progress.
-    going : ndarray of uint8, shape (G,)
-        1 if the game is in progress, else 0.
-    random : ndarray of uint64, shape (G,)
-        State of each game's random generator.
+    - ``rule``, ``times``, ``limit``: Effect of a repetition, number of the occurrence that counts as a repetition, and
+      move limit in plies (-1 if there is none).
+    - ``worth``: Value for white of a repetition that white made, and of a repetition that black made.
+    - ``room``: Number of keys that ``earlier`` has space for in each game.
+    - ``actions``: A, the number of actions.
+    - ``codes``: The engine's code of each action.
+    - ``terrain``: Planes of an empty board.
+    - ``boards``: Boards of the current positions.
+    - ``keys``: Zobrist keys of the current positions.
+    - ``earlier``: Keys of the positions since the last capture. Older positions cannot recur.
+    - ``marks``: A filter for each game. For each earlier position, the bit given by the last six bits of its key is
+      set. The filter rules out most positions that have not occurred.
+    - ``lengths``, ``plies``: Number of earlier positions since the last capture, and number of plies in the game.
+    - ``values``: 1 if white has won, -1 if black has won, 0 for a draw or a game in progress.
+    - ``going``: 1 if the game is in progress, else 0.
+    - ``random``: State of each game's random generator.
     """
 
     rule: int

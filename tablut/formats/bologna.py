@@ -399,7 +399,7 @@ class _LoggedGame:
             )
         if rules is None:
             game = self.game or "(not named)"
-            self.notes.append(f"the log is of the server's game {game}, which matches no shipped rule set")
+            self.notes.append(f"the log is of the server's game {game}, which matches no built-in rule set")
         start = None
         if self.start is not None:
             start = self.start.position("w")

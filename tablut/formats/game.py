@@ -24,10 +24,7 @@ RECORD_BYTES: Final = 8 << 20
 class NoRulesError(InputError):
     """Error for a record that names no rule set, raised if the caller has not given a rule set either.
 
-    Attributes
-    ----------
-    example : str
-        Name of a rule set that the user may choose.
+    - ``example``: Name of a rule set that the user may choose.
     """
 
     def __init__(self, problem: str = "", *, subject: str = "", example: str = "ashton") -> None:

@@ -30,7 +30,7 @@ from tablut.work.progress import plural
 #     2. f4-f2 h4-e4xe3
 #     black
 #
-# ``Start`` is present if the game did not begin from the variant's start. ``Variant`` names a shipped rule set. A
+# ``Start`` is present if the game did not begin from the variant's start. ``Variant`` names a built-in rule set. A
 # record under a user's rules also contains the digest of these rules in a tag ``Rules-SHA256``. To read the record,
 # the user must supply rules with this digest. Instead of ``Variant``, a record may spell out its rules in
 # OpenTafl's notation, in a tag ``Rules``. The last word is ``white``, ``black``, ``draw``, or ``*`` for no result.
@@ -340,7 +340,7 @@ def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant |
     """Return the rules that a record names or spells out, or None if it does neither.
 
     If the record's rules are unknown but the caller has given other rules, the result is also None. Only names of
-    shipped rule sets are accepted, never paths, so that a record cannot cause a file to be opened.
+    built-in rule sets are accepted, never paths, so that a record cannot cause a file to be opened.
     """
     try:
         if name is not None:

@@ -337,7 +337,7 @@ def read_rules(text: str) -> Variant:
     Returns
     -------
     Variant
-        The variant. Its name is the name in the string, with the prefix ``opentafl-`` if a different shipped rule set
+        The variant. Its name is the name in the string, with the prefix ``opentafl-`` if a different built-in rule set
         has this name. Its ``source`` is the string.
 
     Raises

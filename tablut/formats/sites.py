@@ -96,7 +96,7 @@ def _read_hnefatafl_org(game: _Fields, variant: Variant | None) -> GameRecord:
     name = game.get_as(str, "variant") or ("copenhagen" if game.get("dim") == 11 else "")
     if variant is None:
         if name not in variant_names():
-            raise NoRulesError("names no shipped rule set", subject="record")
+            raise NoRulesError("names no built-in rule set", subject="record")
         variant = shipped_variant(name)
     record = _record(tags, variant, words, result)
     start = game.get_as(str, "start")

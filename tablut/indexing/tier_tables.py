@@ -91,28 +91,17 @@ class SquareTables(NamedTuple):
     Kind 0 stands for attackers and kind 1 for defenders. Cells are stored as uint8, or as uint16 on wide boards (see
     `tablut.engine.layout.cells_dtype`).
 
-    Attributes
-    ----------
-    cells, kings, most, elements : int
-        C, K, the length of a row of ``binomial``, and the group order.
-    binomial : ndarray of int64, flat
-        At index ``n * most + k``: the binomial coefficient C(n, k).
-    place : ndarray of int16, shape (2 * C,)
-        At index ``kind * C + cell``: the cell's number among the cells where this kind may stand, or -1.
-    spot : ndarray of uint8, shape (2 * C,)
-        At index ``kind * C + number``: the cell with this number. This is the inverse of ``place``.
-    image : ndarray of uint8, shape (8 * C,)
-        At index ``element * C + cell``: the cell's image.
-    compose : ndarray of uint8, shape (64,)
-        At index ``second * 8 + first``: the element that applies ``first``, then ``second``.
-    king : ndarray of int16, shape (C,)
-        For each cell, the number of its orbit, or -1 if the king of an undecided position cannot stand on the cell.
-    to_king : ndarray of uint8, shape (C,)
-        For each cell of the king, the element that maps the cell to the representative of its orbit.
-    representative : ndarray of uint8, shape (K,)
-        The representative cell of each orbit.
-    king_place : ndarray of int16, shape (K,)
-        The number of each representative among the attackers' cells, or -1.
+    - ``cells``, ``kings``, ``most``, ``elements``: C, K, the length of a row of ``binomial``, and the group order.
+    - ``binomial``: At index ``n * most + k``: the binomial coefficient C(n, k).
+    - ``place``: At index ``kind * C + cell``: the cell's number among the cells where this kind may stand, or -1.
+    - ``spot``: At index ``kind * C + number``: the cell with this number. This is the inverse of ``place``.
+    - ``image``: At index ``element * C + cell``: the cell's image.
+    - ``compose``: At index ``second * 8 + first``: the element that applies ``first``, then ``second``.
+    - ``king``: For each cell, the number of its orbit, or -1 if the king of an undecided position cannot stand on the
+      cell.
+    - ``to_king``: For each cell of the king, the element that maps the cell to the representative of its orbit.
+    - ``representative``: The representative cell of each orbit.
+    - ``king_place``: The number of each representative among the attackers' cells, or -1.
     """
 
     cells: int
@@ -133,27 +122,18 @@ class SquareTables(NamedTuple):
 class TierNumbers(NamedTuple):
     """Sizes and offsets of T tiers, and of their parts for the K orbits of the king's cells.
 
-    Attributes
-    ----------
-    most_attackers, most_defenders : int
-        Largest numbers of attackers and defenders in the tiers.
-    number : ndarray of int32, flat
-        At index ``attackers * (most_defenders + 1) + defenders``: the tier number, or -1.
-    attackers, defenders : ndarray of int64, shape (T,)
-        Material of each tier.
-    row_kind, row_men, column_men : ndarray of int64, shape (T,)
-        Kind of the row soldiers (0 attackers, 1 defenders), their number, and the number of column soldiers.
-    row_space : ndarray of int64, shape (T,)
-        Number of combinations of the row soldiers.
-    rows_at, meta_at : ndarray of int64, shape (T,)
-        Offsets of each tier's part in the arrays of `RowTables`. ``rows_at`` is the offset in ``number`` and
-        ``element``, and ``meta_at`` is the offset in ``combination`` and ``residual``.
-    size : ndarray of int64, shape (T,)
-        Number of entries for one side to move.
-    base, width : ndarray of int64, shape (T * K,)
-        For each tier and king's orbit, the first entry and the number of columns in a row.
-    first_row, row_count : ndarray of int64, shape (T * K,)
-        For each tier and king's orbit, the number of the first row within the tier, and the number of rows.
+    - ``most_attackers``, ``most_defenders``: Largest numbers of attackers and defenders in the tiers.
+    - ``number``: At index ``attackers * (most_defenders + 1) + defenders``: the tier number, or -1.
+    - ``attackers``, ``defenders``: Material of each tier.
+    - ``row_kind``, ``row_men``, ``column_men``: Kind of the row soldiers (0 attackers, 1 defenders), their number, and
+      the number of column soldiers.
+    - ``row_space``: Number of combinations of the row soldiers.
+    - ``rows_at``, ``meta_at``: Offsets of each tier's part in the arrays of `RowTables`. ``rows_at`` is the offset in
+      ``number`` and ``element``, and ``meta_at`` is the offset in ``combination`` and ``residual``.
+    - ``size``: Number of entries for one side to move.
+    - ``base``, ``width``: For each tier and king's orbit, the first entry and the number of columns in a row.
+    - ``first_row``, ``row_count``: For each tier and king's orbit, the number of the first row within the tier, and the
+      number of rows.
     """
 
     most_attackers: int
@@ -375,17 +355,11 @@ won_in = inlined(values.won_in)
 class TierValues(NamedTuple):
     """Values of T tiers in memory.
 
-    Attributes
-    ----------
-    tiers : TierTables
-        Index of the tiers.
-    places : ndarray of int64, shape (4T,)
-        Addresses and widths of the codes, at index ``2 * (2 * tier + side)`` plus `ADDRESS` or `WIDE`. Side 1 means
-        that black is to move.
-    values : ndarray of int16
-        Value of each code; see `tablut.indexing.values`.
-    arrays : tuple of ndarray
-        The arrays at the addresses. They are referenced here so that they stay alive.
+    - ``tiers``: Index of the tiers.
+    - ``places``: Addresses and widths of the codes, at index ``2 * (2 * tier + side)`` plus `ADDRESS` or `WIDE`. Side 1
+      means that black is to move.
+    - ``values``: Value of each code; see `tablut.indexing.values`.
+    - ``arrays``: The arrays at the addresses. They are referenced here so that they stay alive.
     """
 
     tiers: TierTables

@@ -116,7 +116,7 @@ class Analyst:
     proof_nodes : int
         Node limit for the proof search of each position, or 0 for no proof search.
     tablebase : Path or str, optional
-        Tablebase to probe. By default, the tables shipped with the packages are probed.
+        Tablebase to probe. By default, the built-in tables are probed.
     hash_mib, table_mib : int
         Memory in MiB for the transposition table and for the tablebases probed during the search, respectively.
     lines : int
@@ -720,7 +720,7 @@ def _show(console: PeopleConsole, found: GameAnalysis) -> None:
     if (error := found.first_decisive_error) is not None:
         sure = "the game was not lost before it" if error.certain else "according to estimates"
         console.print(f"the losing move: ply {error.ply}, {error.side} {error.move} ({sure})")
-    console.print(f"the game: {found.outcome or 'its moves do not end it'}")
+    console.print(f"the game: {found.outcome or 'not finished on the board'}")
 
 
 def _accuracy_text(report: SideReport) -> str:

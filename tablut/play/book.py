@@ -88,14 +88,9 @@ def drawn_move(moves: list[PlayedMove], random: Random, size: int) -> Move:
 class BookOpenings(NamedTuple):
     """Match openings drawn from a book. Each move is drawn at random in proportion to its number of games.
 
-    Attributes
-    ----------
-    book : str
-        Book file.
-    plies : int
-        Maximum number of moves. An opening ends earlier where the book ends.
-    seed : int
-        Random seed. Each pair uses a separate stream of random numbers.
+    - ``book``: Book file.
+    - ``plies``: Maximum number of moves. An opening ends earlier where the book ends.
+    - ``seed``: Random seed. Each pair uses a separate stream of random numbers.
     """
 
     book: str

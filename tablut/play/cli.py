@@ -169,7 +169,7 @@ class _Seat(NamedTuple):
 
 
 @command()
-@variant_option("Shipped rule set, or a TOML file. [default: ashton; bologna on a server]")
+@variant_option("Built-in rule set, or a TOML file. [default: ashton; bologna on a server]")
 @position_option
 @player_option
 @choice(

@@ -182,20 +182,24 @@ def _show_archive(console: PeopleConsole, result: ArchiveResult) -> None:
     counted = {
         "bottom": "from the bottom",
         "top": "from the top",
-        "either": "from the bottom or from the top: both fit equally well",
+        "either": "from the bottom or from the top, which fit equally well",
     }
     found = result.summary
     size = f"  {plural(found.games, 'game')}, {plural(found.plies, 'ply')}"
     console.print(Text.assemble((result.variant, "bold"), size))
     console.print(f"ranks are counted {counted[result.ranks]}", soft_wrap=True)
     console.print(f"completely legal: {plural(found.legal, 'game')}; captures agree in {found.captures_agree:,}")
-    console.print(f"{found.ended:,} end on the board; {found.contradicted:,} of these contradict the recorded result")
-    console.print(f"the repetition rule applies in {found.repeated:,}")
+    if found.ended:
+        wrong = f"; in {found.contradicted:,} of these, the record has another result" * bool(found.contradicted)
+        console.print(f"ended on the board: {plural(found.ended, 'game')}{wrong}")
+    if found.repeated:
+        console.print(f"a position was repeated in {plural(found.repeated, 'game')}")
     for line in result.unread:
         console.print(Text.assemble((f"line {line.line}  ", "bold red"), f"not read: {line.why}"), soft_wrap=True)
     for row in result.games:
         if row.illegal is not None:
-            told = f"ply {row.illegal.ply}, {row.illegal.move}: {row.illegal.why}"
+            why = row.illegal.why.removeprefix(f"move {row.illegal.move!r}: ")
+            told = f"ply {row.illegal.ply}, {row.illegal.move}: {why}"
         elif row.contradicted:
             told = f"{(row.termination or '').replace('_', ' ')}, {row.winner or 'draw'}; the record has {row.recorded}"
         elif not row.captures_agree:

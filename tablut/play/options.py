@@ -30,16 +30,20 @@ player_option = option(
     metavar="NAME",
     default="alphabeta",
     shell_complete=complete_player,
-    help="Player: alphabeta, random, a player from the literature, such as heuristic or payoff (docs/players.md), "
-    "program:COMMAND for an external program, or MODULE:CLASS for a Python class of your own.",
+    help=f"Player: {', '.join(player_names())}; program:COMMAND for an external program, or MODULE:CLASS for a Python "
+    "class of your own.",
 )
 nodes_option = whole("--nodes", help="Node limit for a move. It makes results repeatable.")
 depth_option = whole("--depth", "-d", help="Search depth for a move, in plies.")
 tablebase_option = option(
-    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped tablebase, if any]"
+    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the built-in tablebase, if any]"
 )
 settings_option = option(
-    "--option", metavar="NAME=VALUE", multiple=True, help="Setting of the player; can be given several times."
+    "--option",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Setting of the player, such as depth=2 for payoff; can be given several times. An unknown NAME lists the "
+    "names.",
 )
 
 

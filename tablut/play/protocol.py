@@ -52,28 +52,16 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,400}", re.ASCII)
 class EngineOptions(NamedTuple):
     """Options of the engine, set by ``setoption``.
 
-    Attributes
-    ----------
-    variant : str
-        Name of a shipped rule set, or path to a TOML file.
-    player : str
-        Name of the player that chooses the moves.
-    hash : int
-        Memory in MiB for the transposition table.
-    tables : str
-        Folder of a tablebase, or an empty string for the tables shipped with the packages.
-    table_memory : int
-        Memory in MiB for the tables probed during the search.
-    threads : int
-        Number of search threads, if the player supports several.
-    seed : int
-        Random seed of the player.
-    settings : str
-        Settings specific to the player, in the form ``name=value``, separated by blanks.
-    multipv : int
-        Number of best lines to find.
-    ponder : bool
-        Whether to write the expected reply after the chosen move.
+    - ``variant``: Name of a built-in rule set, or path to a TOML file.
+    - ``player``: Name of the player that chooses the moves.
+    - ``hash``: Memory in MiB for the transposition table.
+    - ``tables``: Folder of a tablebase, or an empty string for the built-in tables.
+    - ``table_memory``: Memory in MiB for the tables probed during the search.
+    - ``threads``: Number of search threads, if the player supports several.
+    - ``seed``: Random seed of the player.
+    - ``settings``: Settings specific to the player, in the form ``name=value``, separated by blanks.
+    - ``multipv``: Number of best lines to find.
+    - ``ponder``: Whether to write the expected reply after the chosen move.
     """
 
     variant: str = "ashton"

@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 _LONGEST: Final = 10_000
 
 
+def not_a_move(text: str, error: InputError, words: list[str]) -> str:
+    """Return the message for a line that is neither a move nor one of the words that a person may type."""
+    if ": square '" in str(error):  # a move to or from a cell that this board does not have
+        return str(error)
+    return f"{excerpt(text, 40)}: neither a move nor a command; {did_you_mean(text, words, 'help lists the commands')}"
+
+
 class LineReader:
     """Reader that prompts for lines and reads them from standard input."""
 
@@ -87,20 +94,12 @@ _SHOWN_MOVES: Final = 8
 class TerminalSettings(NamedTuple):
     """Players of a game in the terminal, their limits, and the sources of advice.
 
-    Attributes
-    ----------
-    players : dict of Player or None
-        Players by colour. None stands for a person.
-    name : str
-        Name displayed for every player that is not a person.
-    limits : SearchLimits
-        Limits of the players for each move.
-    advice : SearchLimits
-        Limits for hints and evaluations.
-    adviser : callable
-        Function that creates the player for hints. It is called when the first hint is requested.
-    prober : callable
-        Function that finds the tablebase. It is called when the tablebase is first needed.
+    - ``players``: Players by colour. None stands for a person.
+    - ``name``: Name displayed for every player that is not a person.
+    - ``limits``: Limits of the players for each move.
+    - ``advice``: Limits for hints and evaluations.
+    - ``adviser``: Function that creates the player for hints. It is called when the first hint is requested.
+    - ``prober``: Function that finds the tablebase. It is called when the tablebase is first needed.
     """
 
     players: dict[SideName, Player | None]
@@ -114,12 +113,8 @@ class TerminalSettings(NamedTuple):
 class GameEnd(NamedTuple):
     """Ending of a game in the terminal.
 
-    Attributes
-    ----------
-    result : {'white', 'black', 'draw'} or None
-        Winner or ``draw``, or None if the game is not over.
-    termination : str or None
-        Termination defined by the rules, or ``resigned``.
+    - ``result``: Winner or ``draw``, or None if the game is not over.
+    - ``termination``: Termination defined by the rules, or ``resigned``.
     """
 
     result: GameResult | None
@@ -247,9 +242,8 @@ class TerminalGame:
         board = self.board
         try:
             move = read_move(text, board.size).move
-        except InputError:
-            hint = did_you_mean(text, [*_WORDS, *map(str, board.legal_moves)], "help lists the commands")
-            self._live.print(f"{excerpt(text, 40)}: is neither a move nor a command; {hint}")
+        except InputError as error:
+            self._live.print(not_a_move(text, error, [*_WORDS, *map(str, board.legal_moves)]))
             return
         if move not in board.legal_moves:
             self._live.print(f"{move}: is not legal: {self._why_not(move.start)}")
@@ -364,7 +358,7 @@ class TerminalGame:
         prober = self._settings.prober()
         if prober is None:
             self._live.print(
-                f"no tablebase of {(name := self.board.variant.name)} is shipped; build one with "
+                f"no tablebase of {(name := self.board.variant.name)} is built in; build one with "
                 f"`tablut tablebase build -v {name} --men 4`, and start with --tablebase STORE"
             )
             return

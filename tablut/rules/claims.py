@@ -32,14 +32,9 @@ _WORDS = {
 class Claim(NamedTuple):
     """Answer to one question about play under a rule set.
 
-    Attributes
-    ----------
-    question : str
-        The question in a few words, unique within a rule set.
-    answer : dict
-        The answer as data.
-    sentence : str
-        The answer in words.
+    - ``question``: The question in a few words, unique within a rule set.
+    - ``answer``: The answer as data.
+    - ``sentence``: The answer in words.
     """
 
     question: str

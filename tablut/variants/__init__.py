@@ -1,4 +1,4 @@
-"""Rule sets as data. A frozen `Variant` is loaded from a TOML file, either a shipped file or a user's file."""
+"""Rule sets as data. A frozen `Variant` is loaded from a TOML file, either a built-in file or a user's file."""
 
 from tablut.variants.library import (
     VariantLike,

@@ -1,4 +1,4 @@
-"""Functions that load a shipped variant by its name, or a variant from a user's file by its path."""
+"""Functions that load a built-in variant by its name, or a variant from a user's file by its path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tablut.work.files import beside, excerpt, read_text
 VariantLike: TypeAlias = "Variant | str | os.PathLike[str]"
 """Types that `as_variant` accepts."""
 FILE_BYTES: Final = 64 << 10
-"""Maximum size of a variant file in bytes. Shipped files contain about a thousand bytes."""
+"""Maximum size of a variant file in bytes. Built-in files contain about a thousand bytes."""
 
 _DATA = resources.files("tablut.variants") / "data"
 
@@ -63,17 +63,17 @@ def shipped_variants() -> tuple[Variant, ...]:
 
 
 def older_variants() -> tuple[Variant, ...]:
-    """Return the shipped variants that use none of the `later_rules`. The whole toolkit supports these variants."""
+    """Return the built-in variants that use none of the `later_rules`. The whole toolkit supports these variants."""
     return tuple(variant for variant in shipped_variants() if not later_rules(variant))
 
 
 def shipped_name(variant: Variant) -> str | None:
-    """Return the name of the shipped variant with the same rules as a given variant, or None for custom rules.
+    """Return the name of the built-in variant with the same rules as a given variant, or None for custom rules.
 
     Parameters
     ----------
     variant : Variant
-        Any rule set. Its name is not trusted, because a variant may have the name of a shipped variant
+        Any rule set. Its name is not trusted, because a variant may have the name of a built-in variant
         but different rules.
 
     Returns
@@ -99,14 +99,14 @@ def _shipped(name: str) -> Variant:
 
 
 def shipped_variant(name: str) -> Variant:
-    """Return a shipped variant by its name, in upper or lower case. Paths are not accepted.
+    """Return a built-in variant by its name, in upper or lower case. Paths are not accepted.
 
     Use this function for names that were read from files, so that a file cannot cause another file to be opened.
 
     Parameters
     ----------
     name : str
-        Name of a shipped variant, not a path.
+        Name of a built-in variant, not a path.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def shipped_variant(name: str) -> Variant:
     Raises
     ------
     VariantError
-        If there is no shipped variant with this name.
+        If there is no built-in variant with this name.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def shipped_variant(name: str) -> Variant:
 
 
 def load_variant(name: str) -> Variant:
-    """Load a shipped variant by its name, or a variant from a TOML file.
+    """Load a built-in variant by its name, or a variant from a TOML file.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def load_variant(name: str) -> Variant:
 
 
 def as_variant(value: VariantLike) -> Variant:
-    """Return the variant for a `Variant`, a shipped name or the path to a file.
+    """Return the variant for a `Variant`, a built-in name or the path to a file.
 
     Every function in the toolkit that takes a rule set accepts these kinds of values.
 
@@ -217,7 +217,7 @@ def as_variant(value: VariantLike) -> Variant:
 
 
 def is_own_name(variant: Variant) -> bool:
-    """Return whether a variant's name is unambiguous, that is, not the name of a shipped variant with other rules."""
+    """Return whether a variant's name is unambiguous, that is, not the name of a built-in variant with other rules."""
     name = variant.name.lower()
     return name not in variant_names() or variant.same_game(_shipped(name))
 
@@ -240,7 +240,7 @@ def _from_file(path: Path) -> Variant:
     variant = parse_variant(text, name=_file_name(path), origin=str(path))
     if not is_own_name(variant):
         raise VariantError(
-            f"field 'name': {variant.name!r} is a shipped rule set with other rules",
+            f"field 'name': {variant.name!r} is a built-in rule set with other rules",
             subject=str(path),
             remedy="choose another name",
         )
@@ -248,7 +248,7 @@ def _from_file(path: Path) -> Variant:
 
 
 def _file_name(path: Path) -> str:
-    """Return the default name of a variant whose file has no field ``name``. No shipped variant has this name."""
+    """Return the default name of a variant whose file has no field ``name``. No built-in variant has this name."""
     stem = path.stem[:NAME_LENGTH]
     if not stem.isprintable() or not stem:
         return "unnamed"
@@ -256,7 +256,7 @@ def _file_name(path: Path) -> str:
 
 
 def _other_file(path: Path) -> str:
-    """Return a hint for a missing file: a file with a similar name in the same folder, or a shipped variant."""
+    """Return a hint for a missing file: a file with a similar name in the same folder, or a built-in variant."""
     files = [entry.name for entry in beside(path) if entry.suffix.lower() == ".toml"]
     hint = did_you_mean(path.name, files) or did_you_mean(path.stem, variant_names())
     return hint and f"; {hint}"

@@ -23,7 +23,7 @@ class Variant:
     Attributes
     ----------
     name : str
-        Name of a shipped variant, or the name given in a user's file (by default the file name without its suffix).
+        Name of a built-in variant, or the name given in a user's file (by default the file name without its suffix).
     title, source : str
         Short description, and the source of the rules.
     terrain, start : tuple of str

@@ -143,14 +143,20 @@ _KINDS = {
 def _errors(error: ValidationError) -> str:
     """Describe all errors, unknown fields first, because an unknown field may be a misspelling of a missing one."""
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
+    missing = [".".join(map(str, detail["loc"])) for detail in details if detail["type"] == "missing"]
+    names = ", ".join(repr(name) for name in missing)
     faults = []
     for detail in details:
+        if detail["type"] == "missing":
+            continue
         kinds = dict(_KINDS)
         if detail["loc"] in (("terrain",), ("start",)):
             kinds["tuple"] = "rows of text"
         if detail["type"] == "extra_forbidden":
-            kinds["extra_forbidden"] = f"is not a field of variant files{_meant(detail, details)}"
+            kinds["extra_forbidden"] = f"unknown{_meant(detail, details)}"
         faults.append(fault_of([detail], kinds))
+    if missing:
+        faults.append(f"field{'s' * (len(missing) > 1)} {names}: {'is' if len(missing) == 1 else 'are'} missing")
     return "; ".join(faults[:_FAULTS]) + f"; and {len(faults) - _FAULTS} more" * (len(faults) > _FAULTS)
 
 

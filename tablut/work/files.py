@@ -154,9 +154,7 @@ def store_path(named: Path | str) -> Path:
         raise InputError(
             "is a URL, but a store must be a local folder",
             subject=f"store {excerpt(str(named))}",
-            remedy=(
-                "download it with rsync, rclone or `aws s3 sync`, and name the folder (docs/howto/move-a-store.md)"
-            ),
+            remedy=("download it with rsync, rclone or `aws s3 sync`, and name the folder"),
         )
     return Path(named)
 

@@ -250,8 +250,8 @@ def test_the_tab_key() -> None:
 def test_each_shell_gets_names_with_what_they_are_for() -> None:
     assert {*command_specs(), "help"} <= {line.removeprefix("plain,") for line in completed("tablut ", "bash")}
     assert completed("tablut bou", "zsh")[:2] == ["plain", "bounds"]
-    assert completed("tablut bou", "fish")[0].startswith("plain,bounds\tRegenerate")
-    assert completed("tablut bou", "powershell")[2].startswith("Regenerate")
+    assert completed("tablut bou", "fish")[0].startswith("plain,bounds\tCompute")
+    assert completed("tablut bou", "powershell")[2].startswith("Compute")
 
 
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish"])

@@ -11,7 +11,7 @@ from symmetry import dihedral
 from tablut import Board, provenance
 from tablut.cli.people import PeopleConsole
 from tablut.cli.shell import run
-from tablut.errors import InputError, VariantError
+from tablut.errors import InputError, VariantError, did_you_mean
 from tablut.play.arena.cli import show_match
 from tablut.variants import load_variant
 from tablut.variants.schema import parse_variant, write_variant
@@ -126,3 +126,16 @@ def test_a_player_is_not_called_better_than_itself(capsys: pytest.CaptureFixture
         plan = MatchPlan(load_variant("ashton-5-4v0"), one, other, games=2, seed=1)
         show_match(PeopleConsole(), play_match(plan).summary)
         assert ("probability" in capsys.readouterr().out) == shown
+
+
+def test_a_rule_file_names_all_missing_fields_at_once() -> None:
+    with pytest.raises(VariantError) as refused:
+        parse_variant('format = 1\ntitle = "x"\nsource = "y"\nsize = 8\n', name="few", origin="few.toml")
+    told = str(refused.value)
+    assert told.count("missing") == 1
+    assert all(f"'{field}'" in told for field in ("size", "first", "king", "terrain", "start"))
+
+
+def test_a_common_suffix_makes_no_names_similar() -> None:
+    assert did_you_mean("missing.toml", ["syntax.toml", "rules.toml"]) == ""
+    assert "'syntax.toml'" in did_you_mean("sintax.toml", ["syntax.toml", "rules.toml"])

@@ -90,6 +90,12 @@ def test_a_saved_game_is_a_record(play, tmp_path: Path) -> None:
     assert str(read_record(file.read_text(encoding="utf-8")).start) == "2b2/5/b1K2/5/2b2 w"
 
 
+def test_a_move_off_the_board_is_named_as_such(play) -> None:
+    _, out, _ = play("c3-c9|quit", "--side", "both", "-v", "ashton-5-4v0", "-p", "2b2/5/b1K2/5/2b2 w")
+    assert "square 'c9': expected a1 to e5" in out
+    assert "did you mean" not in out
+
+
 def test_hints_judgements_and_table_values(play) -> None:
     # White's king takes an escape in one.
     won = ("-v", "ashton-5-4v0", "-p", "5/5/1K3/5/b3b w", "--side", "both", "--nodes", "500")
@@ -99,7 +105,7 @@ def test_hints_judgements_and_table_values(play) -> None:
     _, out, _ = play("table|quit", "-p", "9/9/9/4w4/2K6/9/9/9/4b4 b", "--side", "both")
     assert "black to move: loss in 2 plies" in out
     _, out, _ = play("table|quit", "-v", "ashton-5-4v4", "-p", "5/5/1K3/5/b3b w", "--side", "both")
-    assert "no tablebase of ashton-5-4v4 is shipped" in out
+    assert "no tablebase of ashton-5-4v4 is built in" in out
 
 
 def test_an_interrupted_game_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:

@@ -53,7 +53,7 @@ class Unmarked(NamedTuple):
 
 
 class ClassMarks:
-    """Marks on the classes of a variant's counted positions."""
+    """A mark for each class of a variant's counted positions, such as whether the class is already explained."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant, self.engine = variant, engine_for(variant)

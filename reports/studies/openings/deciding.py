@@ -103,7 +103,7 @@ class Decided(Result):
 
     @property
     def plies(self) -> int | None:
-        """Length of the longest play under the certificate if it was counted, and otherwise the search's bound."""
+        """Length of the longest line in the certificate, or the search's bound if the lines were not counted."""
         return self.counted or self.within
 
 

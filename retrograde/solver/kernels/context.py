@@ -38,15 +38,10 @@ The cost of this method grows with the number of ways to place all attackers but
 class RowArraySizes(NamedTuple):
     """Lengths of the arrays of `RowArrays`.
 
-    Attributes
-    ----------
-    men : int
-        Number of attackers of the tier; 0 if its rows are not evaluated as a whole.
-    masks, marks : int
-        Numbers of masks and marks. For every way to place all attackers but one, there is a mask for each line and a
-        mark for each cell.
-    columns : int
-        In a tier without defenders, the number of ways to place all attackers; in other tiers, 0.
+    - ``men``: Number of attackers of the tier; 0 if its rows are not evaluated as a whole.
+    - ``masks``, ``marks``: Numbers of masks and marks. For every way to place all attackers but one, there is a mask
+      for each line and a mark for each cell.
+    - ``columns``: In a tier without defenders, the number of ways to place all attackers; in other tiers, 0.
     """
 
     men: int
@@ -84,13 +79,9 @@ def row_array_sizes(variant: Variant, material: tuple[int, int]) -> RowArraySize
 class LineSources(NamedTuple):
     """For each line, the places from which an attacker can reach a target. N is the board size.
 
-    Attributes
-    ----------
-    places : ndarray of uint16, flat
-        Blocks of ``3**N`` masks. Within a block, the index is the line's content in base 3, with the digit 1 for a
-        piece and 2 for a target. A mask contains only empty places on which an attacker may stand.
-    at : ndarray of uint32, shape (2N,)
-        Start of each line's block: first for all ranks, then for all files.
+    - ``places``: Blocks of ``3**N`` masks. Within a block, the index is the line's content in base 3, with the digit 1
+      for a piece and 2 for a target. A mask contains only empty places on which an attacker may stand.
+    - ``at``: Start of each line's block: first for all ranks, then for all files.
     """
 
     places: NDArray[np.uint16]
@@ -134,19 +125,12 @@ FULL: Final = 2
 class Messages(NamedTuple):
     """Buffer for messages to other slices about positions with a move to a newly valued position.
 
-    Attributes
-    ----------
-    room : int
-        Capacity of the buffer in messages; 0 if a pass changes the items itself.
-    entries : ndarray of int64, shape (room,)
-        Output: the positions that the messages concern, as entries in the whole tier.
-    moves : ndarray of uint8, shape (room,)
-        Output: for each position, the number of moves to positions with the new value.
-    place : ndarray of int64, shape (2,)
-        The entry at which to continue (-1 if all messages have been written), and the number of messages written so
-        far.
-    starts : ndarray of int64, shape (rows,)
-        For each row of the task's window, its first entry in the whole tier.
+    - ``room``: Capacity of the buffer in messages; 0 if a pass changes the items itself.
+    - ``entries``: Output: the positions that the messages concern, as entries in the whole tier.
+    - ``moves``: Output: for each position, the number of moves to positions with the new value.
+    - ``place``: The entry at which to continue (-1 if all messages have been written), and the number of messages
+      written so far.
+    - ``starts``: For each row of the task's window, its first entry in the whole tier.
     """
 
     room: int
@@ -164,32 +148,20 @@ def new_messages(room: int, starts: NDArray[np.int64]) -> Messages:
 class Pass(NamedTuple):
     """Parameters of one pass over a tier. The pass writes one side's items and reads the other side's.
 
-    Attributes
-    ----------
-    tier : int
-        Number of the tier.
-    side : int
-        The side to move in the positions that receive items: 0 for white, 1 for black.
-    mode : int
-        Mode of a forward pass: `LOSSES`, `WINS` or `FULL`.
-    limit : int
-        In a forward pass, a distance in plies. Successors that the opponent wins in more plies count as open, because
-        they have yet to be propagated. Positions won in more than ``limit + 2`` plies are examined again, since they
-        may have a quicker win.
-    by_rows : int
-        If this is not 0, a forward pass finds black's losses by evaluating whole rows where possible. This is
-        worthwhile if most of a tier has to be examined.
-    mine : ndarray of uint16, shape (entries,)
-        The tier's items with ``side`` to move; see `tablut.indexing.values`.
-    theirs : ndarray of uint16, shape (entries,)
-        The tier's items with the other side to move.
-    lower : ndarray of int64, shape (2 * tiers,)
-        Address of each tier's items, at index ``2 * tier + side to move``.
-    report : ndarray of int64, shape (CODES,)
-        Output: the pass adds the number of items that were given each code, and the number of aliases.
-    messages : Messages
-        In a backward pass, the buffer for messages. If its capacity is not 0, the pass writes messages instead of
-        changing items.
+    - ``tier``: Number of the tier.
+    - ``side``: The side to move in the positions that receive items: 0 for white, 1 for black.
+    - ``mode``: Mode of a forward pass: `LOSSES`, `WINS` or `FULL`.
+    - ``limit``: In a forward pass, a distance in plies. Successors that the opponent wins in more plies count as open,
+      because they have yet to be propagated. Positions won in more than ``limit + 2`` plies are examined again, since
+      they may have a quicker win.
+    - ``by_rows``: If this is not 0, a forward pass finds black's losses by evaluating whole rows where possible. This
+      is worthwhile if most of a tier has to be examined.
+    - ``mine``: The tier's items with ``side`` to move; see `tablut.indexing.values`.
+    - ``theirs``: The tier's items with the other side to move.
+    - ``lower``: Address of each tier's items, at index ``2 * tier + side to move``.
+    - ``report``: Output: the pass adds the number of items that were given each code, and the number of aliases.
+    - ``messages``: In a backward pass, the buffer for messages. If its capacity is not 0, the pass writes messages
+      instead of changing items.
     """
 
     tier: int
@@ -207,16 +179,10 @@ class Pass(NamedTuple):
 class Marking(NamedTuple):
     """Parameters of a pass that marks the successors of a tier's newly marked entries.
 
-    Attributes
-    ----------
-    tier : int
-        Number of the tier.
-    side : int
-        The side to move before the marked successors: 0 for white, 1 for black.
-    mine, theirs : ndarray of uint8, shape (entries,)
-        The tier's marks with this side to move, and with the other side to move.
-    lower : ndarray of int64, shape (2 * tiers,)
-        Address of each tier's marks, at index ``2 * tier + side to move``.
+    - ``tier``: Number of the tier.
+    - ``side``: The side to move before the marked successors: 0 for white, 1 for black.
+    - ``mine``, ``theirs``: The tier's marks with this side to move, and with the other side to move.
+    - ``lower``: Address of each tier's marks, at index ``2 * tier + side to move``.
     """
 
     tier: int
@@ -239,19 +205,12 @@ marks."""
 class Cursor(NamedTuple):
     """A thread's place in a tier: the current row and column. C is the number of cells.
 
-    Attributes
-    ----------
-    head : ndarray of int64, shape (8,)
-        Scalars, at the indices `ORBIT`, `BASE` and so on.
-    row_cells : ndarray of int64, shape (C,)
-        Cells of the row soldiers.
-    numbers : ndarray of int64, shape (C,)
-        Numbers of the column soldiers' cells in this row, in ascending order. In a tier without column soldiers, these
-        are the numbers of the row soldiers' cells.
-    spot : ndarray of uint8, shape (C,)
-        The cell with each number in this row.
-    number : ndarray of int16, shape (C,)
-        The number of each cell in this row, or -1 if it has none.
+    - ``head``: Scalars, at the indices `ORBIT`, `BASE` and so on.
+    - ``row_cells``: Cells of the row soldiers.
+    - ``numbers``: Numbers of the column soldiers' cells in this row, in ascending order. In a tier without column
+      soldiers, these are the numbers of the row soldiers' cells.
+    - ``spot``: The cell with each number in this row.
+    - ``number``: The number of each cell in this row, or -1 if it has none.
     """
 
     head: NDArray[np.int64]
@@ -264,12 +223,8 @@ class Cursor(NamedTuple):
 class Men(NamedTuple):
     """A position, stored both as the engine's board and as lists of cells. C is the number of cells.
 
-    Attributes
-    ----------
-    board : ndarray of uint32, shape (2N + 4,)
-        The board.
-    black, white : ndarray of uint8, shape (C,)
-        The cells of the attackers and the defenders, in any order.
+    - ``board``: The board.
+    - ``black``, ``white``: The cells of the attackers and the defenders, in any order.
     """
 
     board: NDArray[np.uint32]
@@ -280,14 +235,10 @@ class Men(NamedTuple):
 class RowMoves(NamedTuple):
     """Cache of the rows after moves by white's men from the current row. C is the number of cells.
 
-    Attributes
-    ----------
-    stamp, base : ndarray of int64, shape ((defenders + 1) * C,)
-        At index ``man * C + target``, the stamp of the row for which the values are valid, and the first entry of the
-        row after the move.
-    number : ndarray of uint8, shape ((defenders + 1) * C * C,)
-        At index ``(man * C + target) * C + number``, the new row's number for the cell with this number in the current
-        row.
+    - ``stamp``, ``base``: At index ``man * C + target``, the stamp of the row for which the values are valid, and the
+      first entry of the row after the move.
+    - ``number``: At index ``(man * C + target) * C + number``, the new row's number for the cell with this number in
+      the current row.
     """
 
     stamp: NDArray[np.int64]
@@ -298,22 +249,14 @@ class RowMoves(NamedTuple):
 class RowArrays(NamedTuple):
     """Arrays for evaluating a row as a whole (`retrograde.solver.kernels.rows`). `RowArraySizes` has their lengths.
 
-    Attributes
-    ----------
-    men : int
-        Maximum number of attackers that fit into the arrays; 0 if no row will be evaluated as a whole.
-    sources : LineSources
-        The places from which moves to a target begin.
-    lines : ndarray of uint16, shape (6 * N,)
-        Masks for one choice of column soldiers.
-    masks : ndarray of uint16, flat
-        Masks for all choices.
-    marks : ndarray of uint8, flat
-        At index ``number * choices + choice``, the marks for moves from a cell.
-    found : ndarray of uint8, shape (C,)
-        For each column in a run, the marks for all of the position's moves.
-    mine, theirs : ndarray of uint16, flat
-        In a tier without defenders, the items of all positions with the king on one cell, for both sides to move.
+    - ``men``: Maximum number of attackers that fit into the arrays; 0 if no row will be evaluated as a whole.
+    - ``sources``: The places from which moves to a target begin.
+    - ``lines``: Masks for one choice of column soldiers.
+    - ``masks``: Masks for all choices.
+    - ``marks``: At index ``number * choices + choice``, the marks for moves from a cell.
+    - ``found``: For each column in a run, the marks for all of the position's moves.
+    - ``mine``, ``theirs``: In a tier without defenders, the items of all positions with the king on one cell, for both
+      sides to move.
     """
 
     men: int

@@ -317,17 +317,11 @@ to be quiet, and are examined last.
 class MoveSummary(NamedTuple):
     """Results of the current position's moves that have been examined so far.
 
-    Attributes
-    ----------
-    best : int
-        Distance of the quickest win in plies; 0 if no win has been found.
-    worst : int
-        Distance of the longest loss in plies.
-    left : int
-        The open item (`tablut.indexing.values`). It contains the number of quiet moves not known to lose, a flag for
-        whether any move captures (`CAPTURES`), and a flag for whether any capture does not lose (`SAFE`).
-    settled : bool
-        Whether the remaining moves no longer matter.
+    - ``best``: Distance of the quickest win in plies; 0 if no win has been found.
+    - ``worst``: Distance of the longest loss in plies.
+    - ``left``: The open item (`tablut.indexing.values`). It contains the number of quiet moves not known to lose, a
+      flag for whether any move captures (`CAPTURES`), and a flag for whether any capture does not lose (`SAFE`).
+    - ``settled``: Whether the remaining moves no longer matter.
     """
 
     best: int

@@ -49,12 +49,8 @@ _GROWTH: Final = 1.3
 class Window(NamedTuple):
     """The rows that a slice's task can access.
 
-    Attributes
-    ----------
-    near : ndarray of bool, shape (rows,)
-        Rows of the tier itself: the slice's rows, and the rows that white's moves lead to.
-    below : dict of (int, int) to ndarray of bool
-        For each lower tier that captures lead to, the rows that the task needs.
+    - ``near``: Rows of the tier itself: the slice's rows, and the rows that white's moves lead to.
+    - ``below``: For each lower tier that captures lead to, the rows that the task needs.
     """
 
     near: NDArray[np.bool_]
@@ -154,7 +150,7 @@ class SlicedTier:
 
     @property
     def table_bytes(self) -> int:
-        """Size in bytes of the tables for the whole tiers. A process's tasks share these tables."""
+        """Size in bytes of the unsliced tables. A process's tasks share these tables."""
         row = self.solver.index.row
         return sum(array.nbytes for array in (row.number, row.element, row.combination, row.residual))
 
@@ -198,12 +194,9 @@ _held = threading.local()
 class Runs(NamedTuple):
     """A tier's entries that a window contains, as runs of consecutive entries.
 
-    Attributes
-    ----------
-    starts, lengths : ndarray of int64, shape (r,)
-        First entry of each run in the whole tier, in ascending order, and the number of entries in the run.
-    targets : ndarray of int64, shape (r,)
-        First entry of each run in the window.
+    - ``starts``, ``lengths``: First entry of each run in the whole tier, in ascending order, and the number of entries
+      in the run.
+    - ``targets``: First entry of each run in the window.
     """
 
     starts: NDArray[np.int64]

@@ -48,7 +48,7 @@ Played = TypeVar("Played")
 
 _ERRORS: Final = (0.05, 0.05)
 _SHIPPED: Final = "shipped"
-"""Value of ``--adjudicate-tables`` for the tables shipped with the packages."""
+"""Value of ``--adjudicate-tables`` for the built-in tables."""
 
 
 # -- options shared by ``tablut match``, ``tournament`` and ``measure`` --------------------
@@ -62,9 +62,8 @@ PLAYER_HELP = (
 )
 
 
-def games_option(default: int) -> Decorator:
+def games_option(default: int, words: str = "Number of games to play.") -> Decorator:
     """Declare the option ``--games``."""
-    words = "Number of games to play."
     return whole("--games", "-n", least=1, most=10**6, default=default, help=words)
 
 
@@ -202,7 +201,7 @@ paired_options = bundle(
         "--adjudicate-tables",
         metavar="STORE",
         help="Tablebase that decides games as soon as a capture leads to one of its positions. It is a folder, or the "
-        "word shipped for the tables shipped with the packages.",
+        "word shipped for the built-in tables.",
     ),
     option(
         "--adjudicate-scores",
@@ -220,7 +219,17 @@ paired_options = bundle(
 )
 
 
-@command()
+_SECTIONS: Final = {
+    "Strength of the players": "movetime nodes playouts depth control grace hash_mib",
+    "Openings": "position opening candidates openings",
+    "When a game ends early": "most_plies adjudicate_tables adjudicate_scores",
+    "When the match ends early": "sprt errors",
+    "Files": "store parquet",
+}
+"""Sections of the help: for each title, the names of its options."""
+
+
+@command(sections=_SECTIONS)
 @argument("first", metavar="A", help=PLAYER_HELP)
 @argument("second", metavar="B", help="Opponent of A.")
 @games_option(100)
@@ -257,15 +266,15 @@ def match_command(
     return options.play("match", games, partial(play_match, plan, sprt=test), _reply)
 
 
-@command(table=True)
+@command(table=True, sections=_SECTIONS)
 @argument("players", nargs=-1, required=True, metavar="NAMES...", help=PLAYER_HELP)
-@games_option(20)
+@games_option(20, "Number of games of each match.")
 @paired_options
 def tournament_command(players: tuple[str, ...], games: int, options: PairedOptions) -> Reply:
     """Play a match between every pair of players, and rate the players.
 
-    --games is the number of games in each match. In each match, every opening is played twice, with colours reversed.
-    Elo ratings are relative to the mean of the players and have 95 % intervals.
+    In each match, every opening is played twice, with colours reversed. Elo ratings are relative to the mean of the
+    players and have 95 % intervals.
     """
     if len(players) < 2:
         raise InputError("expected at least two players", subject="tournament")
@@ -330,7 +339,7 @@ def _elo(value: float | None, share: float) -> str:
 def _elo_text(summary: MatchSummary) -> str:
     low, high = summary.elo_interval
     low_share, high_share = summary.score_interval
-    return f"{_elo(summary.elo, summary.score)} ({_elo(low, low_share)} to {_elo(high, high_share)})"
+    return f"{_elo(summary.elo, summary.score)} ({_elo(low, low_share)} to {_elo(high, high_share)}, 95 % interval)"
 
 
 def _show_over_time(console: PeopleConsole, summary: MatchSummary) -> None:
@@ -351,7 +360,7 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
     console.print(f"score        {_percent(summary.score)} ({_percent(low)} to {_percent(high)})")
     lost = [f"{name} {games:,}" for name, games in zip((summary.a, summary.b), summary.lost_by_fault, strict=True)]
     faulty = f"; games lost through faults, not on the board: {', '.join(lost)}" if any(summary.lost_by_fault) else ""
-    console.print(f"Elo          {_elo_text(summary)}, of 95 %{faulty}", soft_wrap=True)
+    console.print(f"Elo          {_elo_text(summary)}{faulty}", soft_wrap=True)
     if any(summary.time_controls):
         used = " and ".join(f"{seconds:.2f} s" for seconds in summary.seconds_a_game)
         console.print(

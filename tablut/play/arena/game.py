@@ -83,7 +83,7 @@ class Adjudicator:
             self._prober = find_prober(variant, rule.tables or None)
             if self._prober is None:
                 raise InputError(
-                    f"cannot decide games, because no tablebase of {variant.name} is shipped",
+                    f"cannot decide games, because no tablebase of {variant.name} is built in",
                     subject="adjudication by tables",
                     remedy=f"build one with `tablut tablebase build -v {variant.name} --men 4`, and name its folder",
                 )

@@ -333,17 +333,12 @@ def _searcher(variant: Variant) -> Searcher:
 class Adjudication(NamedTuple):
     """Rules for deciding the games of a match before their end.
 
-    Attributes
-    ----------
-    tables : str or None
-        Tablebase store whose values decide games, or an empty string for the shipped tables. By default, tables do not
-        decide games.
-    plies : int
-        Number of consecutive plies for which both players' scores have to show the same winner, or 0 if scores do not
-        decide games.
-    points : float
-        Least expected points, from 0.5 to 1, that count as a win. The score of a program, or of a player without a
-        measured scale, is converted by `tablut.play.search.limits.nominal_points`.
+    - ``tables``: Tablebase store whose values decide games, or an empty string for the built-in tables. By default,
+      tables do not decide games.
+    - ``plies``: Number of consecutive plies for which both players' scores have to show the same winner, or 0 if scores
+      do not decide games.
+    - ``points``: Least expected points, from 0.5 to 1, that count as a win. The score of a program, or of a player
+      without a measured scale, is converted by `tablut.play.search.limits.nominal_points`.
     """
 
     tables: str | None = None

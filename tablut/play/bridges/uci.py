@@ -106,7 +106,7 @@ class UciWords(Words):
         if name := own.pop("variant", None) or shipped_name(variant):
             return name, []
         raise InputError(
-            f"cannot be sent the rules of {variant.name}, which is not a shipped rule set",
+            f"cannot be sent the rules of {variant.name}, which is not a built-in rule set",
             remedy="give the program's name for these rules with option.variant=NAME",
         )
 

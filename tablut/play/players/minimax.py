@@ -70,16 +70,10 @@ _INFINITE: Final = 1 << 50
 class Evaluation(NamedTuple):
     """Evaluation for a minimax player. C is the number of cells.
 
-    Attributes
-    ----------
-    kind : int
-        `PAYOFF` or `BERKELEY`.
-    weights : ndarray of int64, shape (4,)
-        Weights, in the order listed in `PAYOFF` and `BERKELEY`.
-    distance : ndarray of int64, shape (C,)
-        Distance of a cell from the nearest escape, measured along rank and file.
-    central : ndarray of int64, shape (C,)
-        1 for the castle and the cells beside it, 0 for all other cells.
+    - ``kind``: `PAYOFF` or `BERKELEY`.
+    - ``weights``: Weights, in the order listed in `PAYOFF` and `BERKELEY`.
+    - ``distance``: Distance of a cell from the nearest escape, measured along rank and file.
+    - ``central``: 1 for the castle and the cells beside it, 0 for all other cells.
     """
 
     kind: int
@@ -91,20 +85,12 @@ class Evaluation(NamedTuple):
 class MinimaxState(NamedTuple):
     """Working memory of a minimax search. N is the size of the board, C is its number of cells, and P is `MOST_DEPTH`.
 
-    Attributes
-    ----------
-    board : ndarray of uint32, shape (2N + 4,)
-        Position at the current ply.
-    root_moves : ndarray of int32, shape (4C,)
-        Root moves to choose from.
-    moves : ndarray of int32, shape ((P + 1) * 4C,)
-        Moves at each ply.
-    keys : ndarray of uint64
-        Zobrist keys of the positions before the root that may recur, followed by the keys of the path.
-    counters : ndarray of int64
-        Settings and results.
-    budget : ndarray of int64
-        Budget for the move; see `tablut.play.players.base`.
+    - ``board``: Position at the current ply.
+    - ``root_moves``: Root moves to choose from.
+    - ``moves``: Moves at each ply.
+    - ``keys``: Zobrist keys of the positions before the root that may recur, followed by the keys of the path.
+    - ``counters``: Settings and results.
+    - ``budget``: Budget for the move; see `tablut.play.players.base`.
     """
 
     board: NDArray[np.uint32]

@@ -87,33 +87,19 @@ class Tree(NamedTuple):
 
     N is the size of the board, C is its number of cells, and M is a power of two.
 
-    Attributes
-    ----------
-    root, board : ndarray of uint32, shape (2N + 4,)
-        Root position, and current position of a playout.
-    root_moves, moves : ndarray of int32, shape (4C,)
-        Root moves to choose from, and a buffer for the moves of other states.
-    places : ndarray of int64, shape (4C,)
-        Slots, in the state table, of the states that these moves lead to.
-    keys : ndarray of uint64, shape (M,)
-        Zobrist keys of the stored states, or 0 in empty slots.
-    visits, wins, losses : ndarray of int32, shape (M,)
-        Numbers of visits to each state, and of the wins and losses among them. Wins and losses are counted for the side
-        that moved into the state.
-    taken : ndarray of int64, shape (M,)
-        Occupied slots, in the order they were filled.
-    path : ndarray of int64, shape (2 * MOST_DEPTH + 2,)
-        Slots of the stored states on the path of a playout.
-    counters : ndarray of int64, shape (COUNTERS,)
-        Settings and results.
-    budget : ndarray of int64
-        Budget for the move; see `tablut.play.players.base`.
-    random : ndarray of uint64, shape (1,)
-        State of the random number generator.
-    exploration : ndarray of float64, shape (1,)
-        Exploration constant c of UCT.
-    mask : int
-        The value M - 1.
+    - ``root``, ``board``: Root position, and current position of a playout.
+    - ``root_moves``, ``moves``: Root moves to choose from, and a buffer for the moves of other states.
+    - ``places``: Slots, in the state table, of the states that these moves lead to.
+    - ``keys``: Zobrist keys of the stored states, or 0 in empty slots.
+    - ``visits``, ``wins``, ``losses``: Numbers of visits to each state, and of the wins and losses among them. Wins and
+      losses are counted for the side that moved into the state.
+    - ``taken``: Occupied slots, in the order they were filled.
+    - ``path``: Slots of the stored states on the path of a playout.
+    - ``counters``: Settings and results.
+    - ``budget``: Budget for the move; see `tablut.play.players.base`.
+    - ``random``: State of the random number generator.
+    - ``exploration``: Exploration constant c of UCT.
+    - ``mask``: The value M - 1.
     """
 
     root: NDArray[np.uint32]

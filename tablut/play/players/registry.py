@@ -106,7 +106,7 @@ BOOK: Final = "book"
 BOOK_MOVE: Final = "book-move"
 """Name of the setting for the way in which a book move is chosen. Every player accepts it."""
 SHIPPED_TABLE_MIB: Final = 32
-"""Memory in MiB for the tables shipped with the packages. All tiers of up to four men fit into it."""
+"""Memory in MiB for the built-in tables. All tiers of up to four men fit into it."""
 
 
 class PlayerOptions(NamedTuple):
@@ -122,7 +122,7 @@ class PlayerOptions(NamedTuple):
         Tablebase store to probe. By default, the tables shipped with the installed packages.
     table_mib : int
         Memory in MiB for the tables probed in the search tree. Tables that do not fit are probed only at the root. For
-        shipped tables, at most `SHIPPED_TABLE_MIB` MiB are used, which is enough for every tier of up to four men.
+        built-in tables, at most `SHIPPED_TABLE_MIB` MiB are used, which is enough for every tier of up to four men.
     settings : tuple of (str, str)
         Names and values of settings specific to the player. A player rejects a name that it does not declare.
     threads : int
@@ -272,7 +272,8 @@ def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Se
     options.checked()
     for name, text in options.settings:
         if name not in declared:
-            known = did_you_mean(name, declared, f"its options are {', '.join(declared) or 'none'}")
+            every = f"its options are {', '.join(declared)}" if declared else "it has no options"
+            known = did_you_mean(name, declared, every)
             raise InputError(f"is not an option of player {player}", subject=f"option {excerpt(name)}", remedy=known)
         values[name] = declared[name].read(name, text)
     return values
@@ -367,7 +368,7 @@ PLAYERS: Final[dict[str, PlayerSpec]] = {
         f"{_HERE}.minimax:MinimaxPlayer", "minimax to depth 3, with values for king and pieces", ended_by=_SEARCH
     ),
 }
-"""Players shipped with the package, by name."""
+"""Built-in players, by name."""
 
 
 def player_names() -> tuple[str, ...]:

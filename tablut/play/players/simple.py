@@ -81,18 +81,11 @@ _KING_CAPTURED: Final = 1000
 class Scheme(NamedTuple):
     """Data for scoring moves, in addition to the engine's tables. C is the number of cells.
 
-    Attributes
-    ----------
-    paths : PathTables
-        Tables for victory paths.
-    first : int
-        Extra score for entering a victory path, or 0 to use only the paper's table.
-    central : ndarray of uint8, shape (C,)
-        1 for the castle and the cells beside it, 0 for all other cells.
-    replies : ndarray of int32, shape (4C,)
-        Buffer for moves.
-    marks : ndarray of uint8, shape (C,)
-        Buffer for marking cells.
+    - ``paths``: Tables for victory paths.
+    - ``first``: Extra score for entering a victory path, or 0 to use only the paper's table.
+    - ``central``: 1 for the castle and the cells beside it, 0 for all other cells.
+    - ``replies``: Buffer for moves.
+    - ``marks``: Buffer for marking cells.
     """
 
     paths: PathTables
@@ -213,12 +206,8 @@ def score_moves(
 class PathTables(NamedTuple):
     """Data for victory paths, in addition to the engine's tables. C is the number of cells.
 
-    Attributes
-    ----------
-    wedge : int
-        1 if the king can capture a soldier against a corner, 0 otherwise.
-    royal : ndarray of uint8, shape (C,)
-        1 for corners that only the king may enter, 0 for all other cells.
+    - ``wedge``: 1 if the king can capture a soldier against a corner, 0 otherwise.
+    - ``royal``: 1 for corners that only the king may enter, 0 for all other cells.
     """
 
     wedge: int
@@ -433,7 +422,7 @@ class AlphaBetaPlayer(Searcher):
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         read_settings("alphabeta", options, {})
         prober = find_prober(variant, options.tablebase)
-        # The shipped tables are unpacked at every start, so only a few of them are loaded. A store named by the user
+        # The built-in tables are unpacked at every start, so only a few of them are loaded. A store named by the user
         # may use the full memory.
         most = options.table_mib if options.tablebase is not None else min(options.table_mib, SHIPPED_TABLE_MIB)
         super().__init__(variant, hash_mib=options.hash_mib, prober=prober, table_mib=most, threads=options.threads)

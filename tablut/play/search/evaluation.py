@@ -249,36 +249,24 @@ _OPPOSITE: Final = {1: 4, 2: 8, 4: 1, 8: 2}
 class EvaluationTables(NamedTuple):
     """Evaluation tables of a variant for the kernels. N is the board's size, and C = N² is its number of cells.
 
-    Attributes
-    ----------
-    line_score : ndarray of int16, flat
-        Blocks of ``3**N`` scores of a line, indexed by its content in base 3. Scores are from white's point of view, in
-        units of 1/SCALE centi-logits. For wide boards, this is an array of int32 instead. It contains the scores of an
-        attacker on each cell, those of a white piece on each cell, and the weights of the line terms.
-    line_score_at : ndarray of uint32, shape (C * 2N,)
-        Start of the block to use for each cell of the king and each line.
-    way_open : ndarray of uint16, flat
-        Blocks of ``2**N`` masks, indexed by line occupancy. A mask contains the places from which a king could slide
-        along the line to an escape. For wide boards, the blocks consist of ``N + 1`` masks of uint32 instead: one mask
-        for each place, and one more. If a place is an escape, its mask contains the places that a king on an empty line
-        can reach it from. The last mask contains the places where a king may stop, except escapes.
-    way_open_at : ndarray of uint32, shape (2N,)
-        Start of a line's block.
-    ring : ndarray of uint8, shape (C,)
-        Distance of a cell from the edge, from 0 to N // 2.
-    weights : ndarray of int64, shape (12,)
-        Scaled weights of `tablut.play.search.weights.POSITION_TERMS`.
-    corners : int
-        Number of rows in a corner's pattern (`tablut.play.search.weights.corner_rows`), or 0 if there are no corner
-        scores.
-    corner_ternary : ndarray of uint16, shape (1024,)
-        Content in base 3 of the nine cells of a corner, indexed by the mask of the attackers (three bits per row).
-    corner_score : ndarray of int16, flat
-        Blocks of ``3**9`` scores, indexed by corner content.
-    has_net : int
-        1 if there is a net, 0 otherwise.
-    net : ndarray of int16, flat
-        Rows of the net; see `tablut.play.search.weights.net_rows`.
+    - ``line_score``: Blocks of ``3**N`` scores of a line, indexed by its content in base 3. Scores are from white's
+      point of view, in units of 1/SCALE centi-logits. For wide boards, this is an array of int32 instead. It contains
+      the scores of an attacker on each cell, those of a white piece on each cell, and the weights of the line terms.
+    - ``line_score_at``: Start of the block to use for each cell of the king and each line.
+    - ``way_open``: Blocks of ``2**N`` masks, indexed by line occupancy. A mask contains the places from which a king
+      could slide along the line to an escape. For wide boards, the blocks consist of ``N + 1`` masks of uint32 instead:
+      one mask for each place, and one more. If a place is an escape, its mask contains the places that a king on an
+      empty line can reach it from. The last mask contains the places where a king may stop, except escapes.
+    - ``way_open_at``: Start of a line's block.
+    - ``ring``: Distance of a cell from the edge, from 0 to N // 2.
+    - ``weights``: Scaled weights of `tablut.play.search.weights.POSITION_TERMS`.
+    - ``corners``: Number of rows in a corner's pattern (`tablut.play.search.weights.corner_rows`), or 0 if there are no
+      corner scores.
+    - ``corner_ternary``: Content in base 3 of the nine cells of a corner, indexed by the mask of the attackers (three
+      bits per row).
+    - ``corner_score``: Blocks of ``3**9`` scores, indexed by corner content.
+    - ``has_net``: 1 if there is a net, 0 otherwise.
+    - ``net``: Rows of the net; see `tablut.play.search.weights.net_rows`.
     """
 
     line_score: NDArray[np.int16]
@@ -322,7 +310,8 @@ def _ring(cell: int, size: int) -> int:
 def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
     """Return the values of the line terms and the cell terms for every possible line content.
 
-    The first array has one block for each kind of line, with one row for each content and one column for each term.
+    The first array has one block for each kind of line, whose rows are the possible
+    arrangements of pieces and whose columns are the terms.
     The second array contains the number of the block to use for each line.
     """
     size = variant.size

@@ -343,14 +343,9 @@ _OF_REST: Final = 0.3
 class TimeControl(NamedTuple):
     """Time control of a game, for each side.
 
-    Attributes
-    ----------
-    base : float
-        Time in seconds at the start, and again after every ``moves`` moves.
-    increment : float
-        Time in seconds that is added after each move.
-    moves : int or None
-        Number of moves after which ``base`` is added again, or None if it is never added again.
+    - ``base``: Time in seconds at the start, and again after every ``moves`` moves.
+    - ``increment``: Time in seconds that is added after each move.
+    - ``moves``: Number of moves after which ``base`` is added again, or None if it is never added again.
     """
 
     base: float
@@ -405,17 +400,11 @@ def read_time_control(text: str) -> TimeControl:
 class Clock(NamedTuple):
     """Clock times when a side is to move.
 
-    Attributes
-    ----------
-    left : float
-        Time in seconds that the side to move has left.
-    increment : float
-        Time in seconds that this side receives after each move.
-    moves : int or None
-        Number of moves that this side has to make before it receives more time, or None if its time is for the rest of
-        the game.
-    opponent : tuple of float or None
-        Time left and increment of the other side, or None if they are not known.
+    - ``left``: Time in seconds that the side to move has left.
+    - ``increment``: Time in seconds that this side receives after each move.
+    - ``moves``: Number of moves that this side has to make before it receives more time, or None if its time is for the
+      rest of the game.
+    - ``opponent``: Time left and increment of the other side, or None if they are not known.
     """
 
     left: float

@@ -95,50 +95,28 @@ HISTORY: Final = 1 << 14
 class SearchState(NamedTuple):
     """Working memory of a search. P is `MAX_PLY`, N is the size of the board, and C is its number of cells.
 
-    Attributes
-    ----------
-    board : ndarray of uint32, shape (2N + 4,)
-        Position at the current ply.
-    root_moves : ndarray of int32, shape (4C,)
-        Root moves to choose from.
-    moves, ranks : ndarray of int32, shape (P * 4C,)
-        Moves at each ply, and the ranks that determine their order.
-    threats : ndarray of uint32, shape (P * 4N,)
-        Masks of the places where a move may capture, by ply.
-    killers : ndarray of int32, shape (2P,)
-        Killer moves: for each ply, two moves that refuted a sibling node.
-    history : ndarray of int32, shape (2 * HISTORY + 2 * C * C,)
-        History scores by side and move, followed by those by side, target cell of the opponent's last move and target
-        cell of the reply. They are positive for moves that often refuted the opponent's play. If several threads
-        share the scores and change one at the same time, a change can get lost.
-    keys : ndarray of uint64
-        Zobrist keys of the positions before the root that may recur, followed by the keys of the path.
-    arrivals : ndarray of int32, shape (P + 1,)
-        Target cell of the move that led to each ply, or 0 after a null move and at the root.
-    reversible : ndarray of int64, shape (P + 1,)
-        Number of plies since the last capture, by ply.
-    stands : ndarray of int64, shape (P + 2,)
-        Static evaluations by ply. The evaluation of ply p is at index p + 2.
-    seen : ndarray of uint16, shape (SEEN,)
-        Number of keys on the path, for each value of their low bits.
-    line : ndarray of int32, shape (P * P,)
-        Principal variation that begins at each ply.
-    line_length : ndarray of int64, shape (P + 1,)
-        Number of moves in each principal variation.
-    reductions : ndarray of int64, shape (64 * 64,)
-        Reduction in plies of a late move, by depth and by the number of moves searched before it.
-    table : ndarray of uint64
-        Transposition table (`tablut.play.search.transposition`).
-    marks : ndarray of uint64, shape (MARKS,)
-        Keys of the moves that are being searched, if several threads share the table (`ordering.set_mark`).
-    counters : SearchCounters
-        Limits, settings and results.
-    time : ndarray of int64, shape (2,)
-        Last reading of the clock, as seconds and nanoseconds.
-    stop : ndarray of int64, shape (1,)
-        Stop flag. Another thread sets it to 1 to end the search.
-    evaluation : EvaluationTables
-        Tables of the evaluation.
+    - ``board``: Position at the current ply.
+    - ``root_moves``: Root moves to choose from.
+    - ``moves``, ``ranks``: Moves at each ply, and the ranks that determine their order.
+    - ``threats``: Masks of the places where a move may capture, by ply.
+    - ``killers``: Killer moves: for each ply, two moves that refuted a sibling node.
+    - ``history``: History scores by side and move, followed by those by side, target cell of the opponent's last move
+      and target cell of the reply. They are positive for moves that often refuted the opponent's play. If several
+      threads share the scores and change one at the same time, a change can get lost.
+    - ``keys``: Zobrist keys of the positions before the root that may recur, followed by the keys of the path.
+    - ``arrivals``: Target cell of the move that led to each ply, or 0 after a null move and at the root.
+    - ``reversible``: Number of plies since the last capture, by ply.
+    - ``stands``: Static evaluations by ply. The evaluation of ply p is at index p + 2.
+    - ``seen``: Number of keys on the path, for each value of their low bits.
+    - ``line``: Principal variation that begins at each ply.
+    - ``line_length``: Number of moves in each principal variation.
+    - ``reductions``: Reduction in plies of a late move, by depth and by the number of moves searched before it.
+    - ``table``: Transposition table (`tablut.play.search.transposition`).
+    - ``marks``: Keys of the moves that are being searched, if several threads share the table (`ordering.set_mark`).
+    - ``counters``: Limits, settings and results.
+    - ``time``: Last reading of the clock, as seconds and nanoseconds.
+    - ``stop``: Stop flag. Another thread sets it to 1 to end the search.
+    - ``evaluation``: Tables of the evaluation.
     """
 
     board: NDArray[np.uint32]

@@ -297,16 +297,10 @@ _WINDOW: Final = 40
 class Root(NamedTuple):
     """Root position of a search in the engine's representation. N is the size of the board.
 
-    Attributes
-    ----------
-    array : ndarray of uint32, shape (2N + 4,)
-        Board of an undecided position.
-    moves : list of int
-        One or more moves to choose from, encoded as ``from | to << 7``.
-    past : list of int
-        Zobrist keys of the earlier positions of the game that may recur, oldest first.
-    plies : int
-        Number of plies played in the game so far.
+    - ``array``: Board of an undecided position.
+    - ``moves``: One or more moves to choose from, encoded as ``from | to << 7``.
+    - ``past``: Zobrist keys of the earlier positions of the game that may recur, oldest first.
+    - ``plies``: Number of plies played in the game so far.
     """
 
     array: NDArray[np.uint32]

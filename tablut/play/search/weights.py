@@ -6,8 +6,8 @@ weights were tuned by self-play (`benchmarks.tuning`) and are stored in ``data/w
 
 There is one set of weights for each family of boards. The first family has escapes in the corners, and the second has
 escapes on the edge beside camps. Boards with escapes on the edge but no camps form two families, where either two or
-four soldiers capture the king. Boards that have no camps and whose moves have distant effects (rings, forts,
-shieldwalls) have separate sets.
+four soldiers capture the king. Boards without camps whose rules include rings, forts or
+shieldwalls have weight sets of their own.
 """
 
 from __future__ import annotations
@@ -162,24 +162,16 @@ class Patterns(NamedTuple):
 
     All scores are from white's point of view, in units of 1/`SCALE` centi-logits.
 
-    Attributes
-    ----------
-    terrain : str
-        The C letters of the board.
-    family : str
-        Family of weights that the patterns were learnt with; see `weights_family`.
-    made : str
-        Command that created the patterns, and the number of positions used.
-    line_scores : ndarray of int16, shape (tables, 3**N)
-        Scores by table and by content of a line in base 3. Digit 1 is an attacker, and digit 2 is a white piece.
-    line_table : ndarray of uint8, shape (C, 2N)
-        Number of the table to use for each cell of the king and each line.
-    corner_scores : ndarray of int16, shape (4, 3**9)
-        Scores by corner and by content of the corner's cells; see `corner_cells`.
-    net : ndarray of int16, shape (3 * C + 3, 8)
-        Weights of each unit of the net (`net_score`). The rows are an attacker on each cell, a white piece on each
-        cell, the king on each cell, white to move, black to move, and the output weight. The array has no rows if there
-        is no net.
+    - ``terrain``: The C letters of the board.
+    - ``family``: Family of weights that the patterns were learnt with; see `weights_family`.
+    - ``made``: Command that created the patterns, and the number of positions used.
+    - ``line_scores``: Scores by table and by content of a line in base 3. Digit 1 is an attacker, and digit 2 is a
+      white piece.
+    - ``line_table``: Number of the table to use for each cell of the king and each line.
+    - ``corner_scores``: Scores by corner and by content of the corner's cells; see `corner_cells`.
+    - ``net``: Weights of each unit of the net (`net_score`). The rows are an attacker on each cell, a white piece on
+      each cell, the king on each cell, white to move, black to move, and the output weight. The array has no rows if
+      there is no net.
     """
 
     terrain: str

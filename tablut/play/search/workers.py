@@ -49,16 +49,10 @@ def clear(worker: Worker) -> None:
 class LineRequest(NamedTuple):
     """Request for the best lines of a position.
 
-    Attributes
-    ----------
-    lines : int
-        Number of lines.
-    alike : dict of int to set of int
-        Codes of each move's equivalent moves, keyed by the move's code. Empty if only one line is requested.
-    board : Board or None
-        Board with the position. It is needed only if a tablebase was probed.
-    probed : sequence of ProbedMove
-        Moves with their tablebase values, best first, or an empty sequence if the values are not known.
+    - ``lines``: Number of lines.
+    - ``alike``: Codes of each move's equivalent moves, keyed by the move's code. Empty if only one line is requested.
+    - ``board``: Board with the position. It is needed only if a tablebase was probed.
+    - ``probed``: Moves with their tablebase values, best first, or an empty sequence if the values are not known.
     """
 
     lines: int = 1
@@ -74,18 +68,11 @@ class LineRequest(NamedTuple):
 class Line:
     """One of the best lines of a position, and the worker that searches it.
 
-    Attributes
-    ----------
-    root : Root or None
-        Root with the moves to choose from, or None if the search has not begun.
-    depth, score : int
-        Depth of the last completed iteration, and the best score so far.
-    moves : list of int
-        Codes of the moves of the best line so far.
-    known : Choice or None
-        Line from a tablebase, which needs no search.
-    settled : bool
-        Whether the result is final.
+    - ``root``: Root with the moves to choose from, or None if the search has not begun.
+    - ``depth``, ``score``: Depth of the last completed iteration, and the best score so far.
+    - ``moves``: Codes of the moves of the best line so far.
+    - ``known``: Line from a tablebase, which needs no search.
+    - ``settled``: Whether the result is final.
     """
 
     def __init__(self, worker: Worker, begin: Callable[[Worker, Root], None]) -> None:

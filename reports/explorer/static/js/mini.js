@@ -7,7 +7,7 @@ import { el } from "./dom.js";
 const asks = new Asks();
 const grounds = new Map();
 
-// Return the terrain of a shipped rule set; it is fetched only once.
+// Return the terrain of a built-in rule set; it is fetched only once.
 export async function terrainOf(variant) {
   if (!grounds.has(variant)) grounds.set(variant, asks.post(variant, "/api/rules", { variant }));
   try {
