@@ -43,6 +43,7 @@ html_math_renderer = "mathml"
 html_title = f"Tablut {version}"
 html_static_path = ["static"]
 html_css_files = ["tablut.css"]
+html_search_scorer = str(Path(__file__).with_name("static") / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}

@@ -25,6 +25,7 @@ COPIES = {
     ROOT / "reports" / "rendered": MADE / "results",
     ROOT / "CHANGELOG.md": MADE / "changelog.md",
     ROOT / "README.md": MADE / "readme.md",
+    ROOT / "CONTRIBUTING.md": MADE / "contributing.md",
     # Sphinx itself generates a page with this name.
     DOCS / "search.md": MADE / "search.md",
 }

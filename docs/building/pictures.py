@@ -59,7 +59,7 @@ def _cell(point: Point, scene: Scene, value: Value | None, made: dict[str, str])
     words += [] if value is None else re.findall(r"[a-z0-9]+", json.dumps(value)) or ["none"]
     file = f"rule-{'-'.join(words)}-{point.scenes.index(scene) + 1}.svg"
     made[file] = svg.board(game, picture.position, arrows=picture.arrows, highlights=picture.taken, pixels=_PIXELS)
-    return f"![{scene.heading}, {scene.tried}: {picture.said}](figures/{file})<br>{picture.said}"
+    return f"![{scene.heading}, {scene.tried}](figures/{file})<br>{picture.said}"
 
 
 def _table(point: Point, made: dict[str, str]) -> str:
@@ -126,7 +126,7 @@ def pictures() -> dict[Path, str]:
     """Return all files that this module generates, with their contents."""
     made, tables = rule_pictures()
     files = {FIGURES / name: text for name, text in (made | other_pictures()).items()}
-    pages = [DOCS / name for name in ("rules.md", "rules-king.md", "rules-family.md")]
+    pages = [DOCS / name for name in ("rules.md", "rules-family.md")]
     return files | {page: with_tables(page.read_text(encoding="utf-8"), tables) for page in pages}
 
 
