@@ -224,7 +224,7 @@ _SECTIONS: Final = {
     "Openings": "position opening candidates openings",
     "When a game ends early": "most_plies adjudicate_tables adjudicate_scores",
     "When the match ends early": "sprt errors",
-    "Files": "store parquet",
+    "Files": "store",
 }
 """Sections of the help: for each title, the names of its options."""
 
