@@ -11,7 +11,7 @@ from tests.support.waiting import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["drag", "move", "opened", "page_of", "square", "until"]
+__all__ = ["asked", "drag", "held", "move", "opened", "page_of", "square", "until"]
 
 
 @contextmanager
@@ -65,3 +65,19 @@ def opened(page: Any, path: str) -> Any:
     else:
         page.wait_for_load_state("networkidle")
     return page
+
+
+def held(page: Any, pattern: str) -> list[Any]:
+    """Hold what a page asks of some address until `unroute`, and return the list of what is held."""
+    routes: list[Any] = []
+    page.route(pattern, lambda route: routes.append(route))  # Playwright takes no method of a list
+    return routes
+
+
+def asked(page: Any, routes: list[Any], number: int = 1) -> None:
+    """Wait until so much is held."""
+    ends = 0
+    while len(routes) < number:
+        page.wait_for_timeout(25)
+        ends += 1
+        assert ends < 2400

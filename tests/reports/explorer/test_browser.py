@@ -211,7 +211,7 @@ def test_a_game_is_played_to_its_end(page: Any, address: str) -> None:
     page.select_option("#player", "random")
     page.click("#new button")
     for _ in range(12):
-        until(page, "/White to move|has won|draw/.test(document.getElementById('turn').textContent)")
+        until(page, "/White to move|You |draw/.test(document.getElementById('turn').textContent)")
         if "to move" not in page.inner_text("#turn"):
             break
         made = [text.split("x")[0].split()[-1] for text in page.locator(".made").all_inner_texts()]
@@ -219,7 +219,7 @@ def test_a_game_is_played_to_its_end(page: Any, address: str) -> None:
         best = httpx.post(f"{address}/api/bestmove", json=asked, timeout=PATIENCE).json()["move"]
         move(page, best)
         until(page, f"document.querySelectorAll('.made').length > {len(made)}")
-    assert "White has won" in page.inner_text("#turn")
+    assert "You won" in page.inner_text("#turn")
 
 
 def test_a_puzzle_is_solved_and_a_wrong_move_refuted(page: Any, address: str) -> None:
@@ -433,14 +433,14 @@ def test_resign_hint_rematch_and_analyse(page: Any, address: str) -> None:
     page.click("#resign")
     assert "White to move" in page.inner_text("#turn")
     page.click("#resign")
-    until(page, "document.getElementById('turn').textContent.includes('Black has won')")
+    until(page, "document.getElementById('turn').textContent.includes('You lost')")
     with page.expect_download() as found:
         page.click("#save button:has-text('Download')")
     text = Path(found.value.path()).read_text(encoding="utf-8")
     assert '[White "you"]' in text
     assert text.rstrip().endswith("black")
     page.reload()
-    until(page, "document.getElementById('turn').textContent.includes('Black has won')")
+    until(page, "document.getElementById('turn').textContent.includes('You lost')")
     page.click("#analyse")
     page.wait_for_selector("#game:not([hidden]) .made")
     assert page.locator(".made").count() == 3

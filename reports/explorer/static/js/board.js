@@ -1,36 +1,28 @@
-// An interactive board: the shapes of `tablut/svg.py`, with a button on every square for pointer and keyboard.
+// An interactive board: the shapes of `shapes.js`, with a button on every square for pointer and keyboard.
 
 import { el, svg } from "./dom.js";
+import { arrowShape, cellShapes, endsOf, FILES, KINDS, manShape, PIECES, sideOf, squareName, squareOf, targetShapes } from "./shapes.js";
 
-const FILES = "abcdefghijklmnopqrstuvwxyz";
-const PIECES = { b: "attacker", w: "defender", K: "king" };
-const KINDS = { T: "castle", "*": "escape", X: "corner", ".": "ordinary", "+": "ordinary" };
-
-const squareName = (square, size) => FILES[square % size] + (Math.floor(square / size) + 1);
-export const squareOf = (name, size) => FILES.indexOf(name[0]) + size * (Number(name.slice(1)) - 1);
-const endsOf = (move) => move.split("-");
-
-function star(x, y, radius) {
-  const points = [];
-  for (let corner = 0; corner < 10; corner += 1) {
-    const reach = corner % 2 === 0 ? radius : radius * 0.42;
-    const angle = (Math.PI * corner) / 5 - Math.PI / 2;
-    points.push(`${x + reach * Math.cos(angle)} ${y + reach * Math.sin(angle)}`);
-  }
-  return `M${points.join("L")}z`;
-}
+const SLIDE = 170; // milliseconds in which a man slides to its square
+const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class BoardView {
   // `onMove(from, to)` is called for a move by click or drag, `onIllegal(from, to)` for an illegal one, `onLocked()`
   // for a square chosen while the board is locked. While `editing`, `onSquare(name)` is called for a chosen square, and
   // `onDrag(from, to)` for a man dragged to another square, or off the board (`to` is null).
-  constructor(holder, { onMove = () => {}, onIllegal = null, onLocked = null, onSquare = () => {}, onDrag = () => {}, label = "Board", coordinates = true } = {}) {
+  // With `instant`, a legal move is shown before `onMove`. While the board is locked, moves of the side `premoves` can be
+  // planned: `onPlan(move)` is called for one, and with null to drop it.
+  constructor(holder, { onMove = () => {}, onIllegal = null, onLocked = null, onSquare = () => {}, onDrag = () => {}, onPlan = () => {}, instant = false, label = "Board", coordinates = true } = {}) {
     this.holder = holder;
     this.onMove = onMove;
     this.onIllegal = onIllegal;
     this.onLocked = onLocked;
     this.onSquare = onSquare;
     this.onDrag = onDrag;
+    this.onPlan = onPlan;
+    this.instant = instant;
+    this.premoves = ""; // the side whose moves can be planned
+    this.last = this.planned = null;
     this.margin = coordinates ? 0.55 : 0.1;
     this.coordinates = coordinates;
     this.turns = 0;
@@ -69,6 +61,7 @@ export class BoardView {
     this.focus = Math.floor(this.size * this.size / 2);
     this.selected = null;
     this.cells = ""; // the pieces of a board of another size
+    this.last = this.planned = null;
     this.build();
   }
 
@@ -86,6 +79,7 @@ export class BoardView {
     this.left = svg("g", { class: "left" });
     this.picture.replaceChildren(this.ground, this.below, this.men, this.above, this.left);
     this.buttons = [];
+    this.drawn = "";
     this.squares.replaceChildren();
     for (let row = 0; row < size; row += 1) {
       for (let column = 0; column < size; column += 1) {
@@ -140,14 +134,7 @@ export class BoardView {
     for (let square = 0; square < this.size ** 2; square += 1) {
       const [x, y] = this.centre(square);
       const kind = KINDS[this.terrain[square]] || "camp";
-      parts.push(svg("rect", { class: `cell ${kind}`, x: x - 0.5, y: y - 0.5, width: 1, height: 1 }));
-      const paths = {
-        castle: `M${x - 0.3} ${y - 0.3}l.6 .6m0 -.6l-.6 .6`,
-        camp: `M${x - 0.2} ${y + 0.16}h.4l-.2 -.36z`,
-        escape: star(x, y, 0.22),
-        corner: star(x, y, 0.36),
-      };
-      if (paths[kind]) parts.push(svg("path", { class: `sign ${kind}`, d: paths[kind] }));
+      parts.push(...cellShapes(kind, x, y));
     }
     for (let line = 0; line < (this.coordinates ? this.size : 0); line += 1) {
       const odd = this.turns % 2 === 1;
@@ -169,7 +156,10 @@ export class BoardView {
   }
 
   // Show a position: pieces from a1 on, the legal moves, the last move, arrows.
-  show({ cells, legal = [], last = null, arrows = [], turn = "", locked = false, marks = [] }) {
+  // `planned` is a move to be made as soon as it is the turn of its side.
+  show({ cells, legal = [], last = null, arrows = [], turn = "", locked = false, marks = [], planned = null }) {
+    const [before, lastBefore] = [this.cells, this.last];
+    const held = this.selected !== null && locked && this.premoves && cells[this.selected] === before[this.selected] ? this.selected : null;
     this.cells = cells;
     this.legal = legal;
     this.last = last;
@@ -177,8 +167,10 @@ export class BoardView {
     this.turnName = turn;
     this.locked = locked;
     this.marks = marks;
-    this.selected = null;
+    this.planned = planned;
+    this.selected = held;
     this.draw();
+    this.slide(before, lastBefore);
   }
 
   movesFrom(square) {
@@ -195,61 +187,64 @@ export class BoardView {
       below.push(svg("rect", { class: kind, x: x - 0.5, y: y - 0.5, width: 1, height: 1 }));
     };
     if (this.last) for (const name of endsOf(this.last)) tint(name, "last");
+    if (this.planned) for (const name of endsOf(this.planned)) tint(name, "planned");
     for (const name of this.marks || []) tint(name, "mark");
     if (this.selected !== null) tint(squareName(this.selected, this.size), "selected");
     const targets = this.selected === null || this.locked ? [] : this.movesFrom(this.selected);
     for (const move of targets) {
       const square = squareOf(endsOf(move.move)[1], this.size);
-      above.push(...this.target(square, move));
+      above.push(...targetShapes(move, ...this.centre(square)));
       for (const name of move.captures || []) {
         const [x, y] = this.centre(squareOf(name, this.size));
         above.push(svg("path", { class: "taken", d: `M${x - 0.2} ${y - 0.2}l.4 .4m0 -.4l-.4 .4` }));
       }
     }
-    for (const arrow of this.arrows || []) above.push(this.arrow(...arrow));
-    const men = [];
-    for (let square = 0; square < this.cells.length; square += 1) {
-      if (this.cells[square] !== ".") men.push(this.man(this.cells[square], ...this.centre(square), square));
-    }
+    for (const [move, kind] of this.arrows || []) above.push(arrowShape(...endsOf(move).map((name) => this.centre(squareOf(name, this.size))), kind));
     this.below.replaceChildren(...below);
-    this.men.replaceChildren(...men);
+    this.drawMen();
     this.above.replaceChildren(...above);
     this.name(targets);
   }
 
-  target(square, move) {
-    const [x, y] = this.centre(square);
-    const kind = move.wdl || "open";
-    const shape =
-      kind === "loss"
-        ? svg("path", { class: "dot loss", d: `M${x - 0.14} ${y - 0.14}l.28 .28m0 -.28l-.28 .28` })
-        : kind === "draw" || kind === "unresolved"
-          ? svg("rect", { class: `dot ${kind}`, x: x - 0.13, y: y - 0.13, width: 0.26, height: 0.26 })
-          : svg("circle", { class: `dot ${kind}`, cx: x, cy: y, r: 0.15 });
-    if (!move.dtm || kind === "draw") return [shape];
-    const number = svg("text", { class: `number ${kind}`, x: x + 0.3, y: y + 0.34 });
-    number.textContent = move.dtm;
-    return [shape, number];
+  // Draw the men, unless they are there already: one of them may be sliding.
+  drawMen() {
+    const key = `${this.turns} ${this.cells}`;
+    if (this.drawn === key && this.men.children.length) return;
+    this.drawn = key;
+    const men = [];
+    for (let square = 0; square < this.cells.length; square += 1) {
+      if (this.cells[square] !== ".") men.push(manShape(this.cells[square], ...this.centre(square), square));
+    }
+    this.men.replaceChildren(...men);
   }
 
-  man(piece, x, y, square) {
-    const group = svg("g", { class: `man ${PIECES[piece]}`, "data-at": square });
-    group.append(svg("circle", { cx: x, cy: y, r: 0.37 }));
-    if (piece === "K") group.append(svg("path", { d: `M${x} ${y - 0.24}v.48M${x - 0.24} ${y}h.48` }));
-    return group;
+  // Let the man slide that has moved, forwards by this position's last move or backwards by that of the one before.
+  slide(before, lastBefore) {
+    if (before.length !== this.cells.length || before === this.cells || this.dropped || still.matches) return;
+    const steps = [this.last && endsOf(this.last), lastBefore && endsOf(lastBefore).reverse()].filter(Boolean);
+    for (const [from, to] of steps.map((ends) => ends.map((name) => squareOf(name, this.size)))) {
+      if (before[from] === "." || before[from] !== this.cells[to] || before[to] !== "." || this.cells[from] !== ".") continue;
+      const [[x, y], [toX, toY]] = [this.centre(from), this.centre(to)];
+      const man = this.men.querySelector(`[data-at="${to}"]`);
+      this.men.append(man); // above the others
+      this.sliding = man.animate([{ transform: `translate(${x - toX}px, ${y - toY}px)` }, { transform: "none" }], { duration: SLIDE, easing: "ease-in-out" });
+      return;
+    }
   }
 
-  arrow(move, kind = "") {
-    const [from, to] = endsOf(move).map((name) => this.centre(squareOf(name, this.size)));
-    const angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
-    const neck = [to[0] - 0.32 * Math.cos(angle), to[1] - 0.32 * Math.sin(angle)];
-    const wings = [1, -1].map((side) => `${neck[0] + side * 0.19 * Math.sin(angle)},${neck[1] - side * 0.19 * Math.cos(angle)}`);
-    return svg(
-      "g",
-      { class: `arrow ${kind}` },
-      svg("line", { x1: from[0], y1: from[1], x2: neck[0], y2: neck[1] }),
-      svg("polygon", { points: `${to[0]},${to[1]} ${wings.join(" ")}` }),
-    );
+  // Wait until no man slides.
+  async settled() {
+    if (this.sliding?.playState !== "running") return;
+    await Promise.race([this.sliding.finished.catch(() => {}), new Promise((go) => setTimeout(go, 2 * SLIDE))]);
+  }
+
+  // Show a legal move at once, before its position is known. No other can be made until a position is shown.
+  advance(name) {
+    const [from, to] = endsOf(name).map((end) => squareOf(end, this.size));
+    const cells = [...this.cells];
+    for (const taken of this.legal.find(({ move }) => move === name)?.captures || []) cells[squareOf(taken, this.size)] = ".";
+    [cells[to], cells[from]] = [this.cells[from], "."];
+    this.show({ cells: cells.join(""), last: name, turn: this.turnName, locked: true });
   }
 
   // Label the squares for screen readers.
@@ -267,7 +262,7 @@ export class BoardView {
       else if (starts.has(name) && !this.locked) words.push("can move");
       const button = this.buttons[square];
       button.setAttribute("aria-label", words.join(", "));
-      button.classList.toggle("movable", this.editing ? this.cells[square] !== "." : !this.locked && starts.has(name));
+      button.classList.toggle("movable", this.editing ? this.cells[square] !== "." : this.locked ? this.canMove(square) : starts.has(name));
       button.classList.toggle("reachable", Boolean(move));
       button.tabIndex = square === this.focus ? 0 : -1;
     }
@@ -281,13 +276,14 @@ export class BoardView {
       return;
     }
     if (this.locked) {
-      this.onLocked?.();
+      if (!this.plan(square)) this.onLocked?.();
       return;
     }
     if (this.selected !== null) {
       const from = squareName(this.selected, this.size);
       if (this.movesFrom(this.selected).some((move) => endsOf(move.move)[1] === name)) {
         this.selected = null;
+        if (this.instant) this.advance(`${from}-${name}`);
         this.onMove(from, name);
         return;
       }
@@ -297,13 +293,31 @@ export class BoardView {
     this.draw();
   }
 
+  // Whether a man can be moved now, or later if moves may be planned.
+  canMove(square) {
+    if (!this.locked) return this.movesFrom(square).length > 0;
+    return Boolean(this.premoves) && sideOf(this.cells[square]) === this.premoves;
+  }
+
+  // Choose a square of a move that is planned. Return false if no moves are planned here.
+  plan(square) {
+    if (!this.premoves) return false;
+    const from = this.selected;
+    const [[x, y], [toX, toY]] = [this.place(from ?? square), this.place(square)];
+    this.selected = from !== square && this.canMove(square) ? square : null;
+    if (from !== null && from !== square && this.selected === null && (x === toX || y === toY)) this.onPlan(`${squareName(from, this.size)}-${squareName(square, this.size)}`);
+    else if (from === null && this.selected === null) this.onPlan(null);
+    this.draw();
+    return true;
+  }
+
   onKey(event) {
     const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
     const name = event.target.dataset?.square;
     if (!name || event.altKey || event.ctrlKey || event.metaKey) return;
     const square = squareOf(name, this.size);
-    // After a move by the pointer, ← and → step through the game; the page handles this.
-    if (this.pointed === event.target && ["ArrowLeft", "ArrowRight"].includes(event.key)) return;
+    // After a move by the pointer, the arrows step through the game; the page handles this.
+    if (this.pointed === event.target && steps[event.key]) return;
     if ([...Object.keys(steps), "Tab", "Enter", " ", "Escape"].includes(event.key)) this.pointed = null;
     if (steps[event.key]) {
       event.preventDefault();
@@ -326,7 +340,7 @@ export class BoardView {
     if (!button || event.button !== 0) return;
     const square = squareOf(button.dataset.square, this.size);
     const man = this.cells[square] !== ".";
-    const movable = this.editing ? man : !this.locked && this.movesFrom(square).length > 0;
+    const movable = this.editing ? man : this.canMove(square);
     const chosen = this.selected;
     this.touched = !movable && event.pointerType === "touch" ? button.dataset.square : null;
     if (this.touched) return; // it may scroll; a tap is a click as well
@@ -369,8 +383,10 @@ export class BoardView {
         if (!dragged || target === start) this.choose(square);
         else if (man) this.onDrag(start, target);
       } else if (dragged && target && target !== start) {
+        this.dropped = true; // the man is where it goes to
         if (this.selected === square) this.choose(squareOf(target, this.size));
         else this.onIllegal?.(start, target);
+        this.dropped = false;
       } else if (!dragged && chosen === square) {
         this.selected = null;
         this.draw();

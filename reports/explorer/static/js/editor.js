@@ -1,6 +1,6 @@
 // The editor of a position: men are put on the board, moved by dragging and removed, and all of this can be undone.
 
-import { squareOf } from "./board.js";
+import { squareOf } from "./shapes.js";
 import { byId, complain, el } from "./dom.js";
 import { showTurn } from "./panel.js";
 

@@ -4,6 +4,7 @@ import { byId } from "./dom.js";
 
 const TEXT = "textarea, input:not([type=radio], [type=checkbox], [type=range], [type=file])";
 const CHOICES = "select, input"; // they have other keys than ← and → to choose with
+const SIDEWAYS = ["ArrowLeft", "ArrowRight"];
 
 // `does` contains what each button of a page does, by the button's name, and `keys` the name for each key.
 export function onKeys(keys, does) {
@@ -11,7 +12,7 @@ export function onKeys(keys, does) {
     const { key, target } = event;
     const name = keys[key];
     if (!name || event.ctrlKey || event.metaKey || event.altKey || target.closest(TEXT) || document.querySelector("dialog[open]")) return;
-    if (target.closest(CHOICES) && !key.startsWith("Arrow")) return;
+    if (target.closest(CHOICES) && !SIDEWAYS.includes(key)) return;
     if (!byId(name).getClientRects().length) return; // nothing to step through is shown
     event.preventDefault();
     if (!byId(name).disabled) does[name]();

@@ -3,6 +3,7 @@
 import { Asks } from "./asks.js";
 import { BoardView } from "./board.js";
 import { el } from "./dom.js";
+import { cellsOf } from "./shapes.js";
 
 const asks = new Asks();
 const grounds = new Map();
@@ -16,11 +17,6 @@ export async function terrainOf(variant) {
     grounds.delete(variant); // ask again the next time
     throw error;
   }
-}
-
-function cellsOf(position) {
-  const rows = position.split(" ")[0].split("/").map((row) => row.replace(/\d+/g, (count) => ".".repeat(Number(count))));
-  return rows.reverse().join("");
 }
 
 export function miniBoard(terrain, position, marked = {}) {

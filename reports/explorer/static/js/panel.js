@@ -2,25 +2,30 @@
 
 import { chip, el, verdict } from "./dom.js";
 
-const ENDS = { king_captured: "the king is captured", king_escaped: "the king has escaped", no_moves: "no legal move", no_attackers: "the last attacker is gone", exit_fort: "the king is safe in a fort", encirclement: "the ring around white is closed", repetition: "the position recurs", move_limit: "the move limit is reached" };
+const ENDS = { king_captured: "the king was captured", king_escaped: "the king escaped", no_moves: "no legal move", no_attackers: "the last attacker is gone", exit_fort: "the king is safe in a fort", encirclement: "the ring around white is closed", repetition: "the position recurs", move_limit: "the move limit is reached", time: "the time is up" };
+const NAMES = { white: "White", black: "Black" };
 
-function ending(outcome) {
+// Return a result in words; they are addressed to the player of a side, if there is one.
+export function resultLine(outcome, player = null) {
   if (!outcome) return "";
-  const how = ENDS[outcome.termination] || outcome.termination.replaceAll("_", " ");
-  return outcome.winner ? `${outcome.winner === "white" ? "White" : "Black"} has won: ${how}` : `A draw: ${how}`;
+  const { winner, termination } = outcome;
+  const loser = winner === "white" ? "black" : "white";
+  const how = termination === "resignation" ? `${player === loser ? "you" : loser} resigned` : ENDS[termination] || termination.replaceAll("_", " ");
+  if (!winner) return `A draw: ${how}`;
+  return `${player === winner ? "You won" : player === loser ? "You lost" : `${NAMES[winner]} has won`}: ${how}`;
 }
 
-export function turnLine(facts) {
+export function turnLine(facts, player = null) {
   if (facts.problem) return "Not playable";
-  return ending(facts.outcome) || `${facts.turn === "white" ? "White" : "Black"} to move`;
+  return resultLine(facts.outcome, player) || `${NAMES[facts.turn]} to move`;
 }
 
 // Show the game state in one line, with a disc for the side to move or the winner.
-export function showTurn(box, facts) {
+export function showTurn(box, facts, player = null) {
   const side = facts.problem ? null : facts.outcome ? facts.outcome.winner : facts.turn;
   box.replaceChildren(
     el("span", { class: `disc ${side || "none"}`, "aria-hidden": "true" }),
-    el("span", { text: turnLine(facts) }),
+    el("span", { text: turnLine(facts, player) }),
   );
 }
 
@@ -29,17 +34,18 @@ function withCaptures(move) {
 }
 
 // Show the moves made and those that can be redone. `go(ply)` is called for a chosen move. If it is null, no move can be chosen.
-export function showMade(box, facts, redo, go, grades = new Map()) {
+// `at` is the ply that the board shows.
+export function showMade(box, facts, redo, go, grades = new Map(), at = facts.made.length) {
   const all = [...facts.made, ...redo.map((move) => ({ move, captures: [] }))];
   const items = all.map((move, number) => {
-    const here = number + 1 === facts.made.length;
+    const here = number + 1 === at;
     const grade = grades.get(number + 1);
     return el(
       "li",
       {},
       el(
         go ? "button" : "span",
-        { type: go ? "button" : null, class: `made${here ? " here" : ""}${number >= facts.made.length ? " later" : ""}${grade ? ` ${grade}` : ""}`, "aria-current": here ? "step" : null, ...(go && { onclick: () => go(number + 1) }) },
+        { type: go ? "button" : null, class: `made${here ? " here" : ""}${number >= at ? " later" : ""}${grade ? ` ${grade}` : ""}`, "aria-current": here ? "step" : null, ...(go && { onclick: () => go(number + 1) }) },
         el("span", { class: "nr", "aria-hidden": "true", text: number + 1 }),
         ` ${withCaptures(move)}`,
         grade ? el("span", { class: "grade", text: { blunder: " ??", mistake: " ?", inaccuracy: " ?!" }[grade], title: grade }) : null,
