@@ -416,6 +416,10 @@ class RecordRead(Result):
     outcome: str | None
     problems: list[str]
     notes: list[str]
+    comments: dict[int, str]
+    marks: dict[int, str]
+    variations: list[tuple[int, str]]
+    games: dict[int, str]
 
 
 def _add_games(router: APIRouter) -> None:
@@ -442,6 +446,10 @@ def _add_games(router: APIRouter) -> None:
             outcome=None if outcome is None else f"{outcome.how}, {outcome.winner or 'draw'}",
             problems=list(game.problems),
             notes=list(game.notes),
+            comments=dict(record.comments),
+            marks=dict(record.marks),
+            variations=list(record.variations),
+            games=request.games(),
         )
 
     @router.post("/save", summary="Game as the text of a record", tags=["games"], response_class=PlainTextResponse)

@@ -25,7 +25,7 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError, UncompiledError
 from tablut.indexing.values import unforced
-from tablut.play.analysis import Analyst, analyse
+from tablut.play.analysis import Analyst, Insight, analyse
 from tablut.play.bridges import make_any
 from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.players.registry import BestMoveResult, bestmove_result, ready_player
@@ -112,13 +112,22 @@ def think(channel: Channel, request: MovesRequest, movetime: float, settings: Se
     return progress(player.choose(board, SearchLimits(movetime=movetime), lines=_LINES))
 
 
+class _Follower(Analyst):
+    """An analyst that keeps white's expected points in each position it has looked at."""
+
+    def look(self, board: Board) -> Insight:
+        found = super().look(board)
+        self.points = found.expected if board.turn == "white" or found.expected is None else 1 - found.expected
+        return found
+
+
 def analyse_game(channel: Channel, request: AnalysisRequest, settings: Settings) -> dict[str, Any]:
     """Analyse a game and send a message for each position analysed."""
     record, variant = request.record_and_rules()
     most = settings.analysis_seconds
     until = wall_clock() + most
     limits = SearchLimits(movetime=min(request.movetime, most / (len(record.moves) + 1)))
-    analyst = Analyst(variant, limits, proof_nodes=20_000, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
+    analyst = _Follower(variant, limits, proof_nodes=20_000, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
 
     def watch(number: int) -> None:
         """Report progress, and stop if the visitor has disconnected or the time has run out."""
@@ -126,7 +135,7 @@ def analyse_game(channel: Channel, request: AnalysisRequest, settings: Settings)
             raise _StoppedError
         if wall_clock() > until:
             raise MachineError("the analysis took too long", remedy="analyse a shorter game")
-        channel.send("looked", {"ply": number, "plies": len(record.moves)})
+        channel.send("looked", {"ply": number, "plies": len(record.moves), "points": analyst.points})
 
     return analyse(record, analyst, watch).model_dump(mode="json")
 

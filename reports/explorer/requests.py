@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from functools import lru_cache
+from itertools import islice
 from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
@@ -22,15 +23,17 @@ from tablut.formats.game import NoRulesError
 from tablut.formats.opentafl import write_game
 from tablut.formats.reading import read_position
 from tablut.play.players import PLAYERS, player_names
-from tablut.records import GameRecord, decoded, write_pgn, write_record
-from tablut.replay import read_fitting_record
+from tablut.records import ARCHIVE, GameRecord, RecordKind, decoded, kind_of, plain_text, write_pgn, write_record
+from tablut.replay import fitting_rules, read_fitting_record
 from tablut.variants import Variant, as_variant, shipped_variant
 from tablut.variants.library import FILE_BYTES, is_own_name
 from tablut.variants.schema import parse_variant
 from tablut.work.files import excerpt
+from tablut.work.progress import plural
 from tablut.work.records import TwiceError, read_json
 
 MOST_MOVES: Final = 1000
+_LISTED_GAMES: Final = 500
 _LONGEST_POSITION: Final = 8000
 _LONGEST_MOVE: Final = 80
 
@@ -236,28 +239,62 @@ class RecordRequest(GameRequest):
     record_base64: Annotated[
         str | None, Field(max_length=3 << 20, description="Record file in Base64, encoded as UTF-8 or Latin-1.")
     ] = None
+    number: Annotated[
+        int | None, Field(ge=1, description="Number of the game in a file of several games; by default the first.")
+    ] = None
+
+    def _text(self) -> str:
+        if self.record_base64 is None:
+            if self.record is None:
+                raise InputError("give the record as 'record' or as 'record_base64'")
+            return plain_text(self.record)
+        try:
+            return decoded(base64.b64decode(self.record_base64, validate=True))
+        except (binascii.Error, ValueError) as error:
+            raise InputError("is not valid Base64", subject="field 'record_base64'") from error
+
+    def _chosen(self) -> Variant | None:
+        return self.game() if self.rules is not None or self.variant else None
+
+    def games(self) -> dict[int, str]:
+        """Return the names of the first games of a file with several games, keyed by their numbers."""
+        text, chosen = self._text(), self._chosen()
+        kind = kind_of(text, ruled=chosen is not None)
+        found = {} if kind is None else dict(islice(kind.games(text, chosen), _LISTED_GAMES))
+        return {number: _name_of(game) for number, game in found.items()} if len(found) > 1 else {}
 
     def record_and_rules(self) -> tuple[GameRecord, Variant]:
         """Return the record and its rules. Rules given in the request take precedence."""
-        chosen = self.game() if self.rules is not None or self.variant else None
-        content: str | bytes
-        if self.record_base64 is not None:
-            try:
-                content = base64.b64decode(self.record_base64, validate=True)
-            except (binascii.Error, ValueError) as error:
-                raise InputError("is not valid Base64", subject="field 'record_base64'") from error
-        elif self.record is not None:
-            content = self.record
-        else:
-            raise InputError("give the record as 'record' or as 'record_base64'")
-        text = decoded(content) if isinstance(content, bytes) else content
+        text, chosen = self._text(), self._chosen()
+        kind = kind_of(text, ruled=chosen is not None)
         try:
-            record = read_fitting_record(text, chosen, "")
+            if kind is None or (self.number is None and kind is not ARCHIVE):
+                record = read_fitting_record(text, chosen, "")
+            else:
+                record = self._numbered(text, kind, chosen)
         except NoRulesError as error:
             raise InputError(str(error), remedy="choose one above the record") from error
         if len(record.moves) > MOST_MOVES:
             raise InputError(f"the record has {len(record.moves):,} moves, but at most {MOST_MOVES:,} are shown")
         return record, as_variant(record.variant or "")
+
+    def _numbered(self, text: str, kind: RecordKind, chosen: Variant | None) -> GameRecord:
+        games = kind.games(text, chosen)
+        found = next((game for number, game in games if self.number in (None, number)), None)
+        if isinstance(found, NoRulesError) and chosen is None:
+            return self._numbered(text, kind, fitting_rules(text))
+        if found is None:
+            raise InputError(f"contains no game {self.number}", subject="record")
+        if isinstance(found, InputError):
+            raise found
+        return found
+
+
+def _name_of(game: GameRecord | InputError) -> str:
+    if isinstance(game, InputError):
+        return "unreadable" if not isinstance(game, NoRulesError) else ""
+    players = " – ".join(game.tags[side][:60] for side in ("White", "Black") if side in game.tags)
+    return ", ".join(filter(None, [players, plural(len(game.moves), "ply"), game.result]))
 
 
 class AnalysisRequest(RecordRequest):

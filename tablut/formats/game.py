@@ -66,6 +66,9 @@ class GameRecord:
         Contradictions in the record itself, such as two different results. The contradictory parts are left out.
     first_number : int
         Number of the first move, which may exceed 1 if the game begins from another position.
+    variations : tuple of (int, str)
+        The texts of variations in a native record or in PGN, as they were written, each with the number of moves before
+        it. Their moves are not read, and they are not written again.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class GameRecord:
     marks: Mapping[int, str] = field(default_factory=dict, hash=False)
     problems: tuple[str, ...] = ()
     first_number: int = 1
+    variations: tuple[tuple[int, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.positions is not None and len(self.positions) != len(self.moves):

@@ -116,7 +116,7 @@ class _NativeGame:
     result: str | None = None
     comments: dict[int, str] = field(default_factory=dict)
     marks: dict[int, str] = field(default_factory=dict)
-    variations: list[str] = field(default_factory=list)
+    variations: list[tuple[int, str]] = field(default_factory=list)
     escapes: int = 0
     error: InputError | None = None
     """The first error. It makes this game unreadable, but not the other games in the text."""
@@ -124,8 +124,8 @@ class _NativeGame:
     @property
     def notes(self) -> list[str]:
         """Descriptions of the omitted contents."""
-        more = ", ..." * (len(self.variations) > 20)
-        notes = [f"variations omitted: after ply {', '.join(self.variations[:20])}{more}"] if self.variations else []
+        more, plies = ", ..." * (len(self.variations) > 20), [str(ply) for ply, _ in self.variations[:20]]
+        notes = [f"variations omitted: after ply {', '.join(plies)}{more}"] if plies else []
         return [*notes, f"lines after % omitted: {self.escapes}"] if self.escapes else notes
 
     def keep(self, kept: dict[int, str], text: str) -> None:
@@ -235,7 +235,7 @@ def _add(game: _NativeGame, text: str, part: re.Match[str], end: int, place: str
     elif word == "{":
         game.keep(game.comments, _unescaped(text[part.end() : end - 1].strip()))
     elif word == "(":
-        game.variations.append(str(len(game.moves)))
+        game.variations.append((len(game.moves), text[part.end() : end - 1]))
     elif kind == "escape":
         game.escapes += 1
 
@@ -333,6 +333,7 @@ def _record(game: _NativeGame, variant: Variant | None) -> GameRecord:
         marks=game.marks,
         problems=problems,
         first_number=game.first,
+        variations=tuple(game.variations),
     )
 
 

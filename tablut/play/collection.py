@@ -416,7 +416,7 @@ class PlayedMove(Result):
 
 
 class PlayedGame(Result):
-    """A reference to a game that reached a position after ``ply`` plies."""
+    """A game that reached a position after ``ply`` plies. ``start`` is None for the start position of its rules."""
 
     file: str
     number: int
@@ -424,6 +424,8 @@ class PlayedGame(Result):
     black: str
     date: str
     result: str | None
+    start: str | None
+    moves: list[str]
     ply: int
 
 
@@ -532,7 +534,10 @@ class Collection:
 
     def _reference(self, game: int, ply: int) -> PlayedGame:
         rows = {row[0]: row for row in self._file.rows("games", (game,), (game,))}
-        return PlayedGame(**dict(zip(_REFERENCE, rows[game][2:8], strict=True)), ply=ply)
+        start, moves = rows[game][8:10]
+        return PlayedGame(
+            **dict(zip(_REFERENCE, rows[game][2:8], strict=True)), start=start, moves=moves.split(), ply=ply
+        )
 
 
 def _played_move(mover: str, same: list[Move], results: list[int]) -> PlayedMove:

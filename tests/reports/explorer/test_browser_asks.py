@@ -443,7 +443,8 @@ def test_arrows_move_the_focus_on_the_board_for_who_uses_keys_alone(page: Any) -
     opened(page, "/board?variant=ashton-5-4v0")
     move(page, "c3-b3")
     until(page, "document.querySelectorAll('.made').length === 1")
-    # Any other key of the board turns to keys: from then on, the arrows are those of the board.
+    # Another key of the board turns to keys: from then on, the arrows are those of the board.
+    page.keyboard.press("Escape")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.dataset.square") == "c4"

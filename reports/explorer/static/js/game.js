@@ -18,6 +18,10 @@ export function rulesOfAddress() {
 
 export const hiddenRules = (rules) => (rules ? `#rules=${encode(rules)}` : "");
 
+// The facts about the last positions shown. To step back and forth, the server need not be asked again.
+const known = new Map();
+const MOST_KNOWN = 200;
+
 export class Game {
   constructor({ variant = "ashton", rules = null, position = null, moves = [] } = {}) {
     Object.assign(this, { variant, rules, position, moves, redo: [] });
@@ -25,7 +29,7 @@ export class Game {
 
   static fromAddress(fallback = "ashton") {
     const asked = new URLSearchParams(location.search);
-    return new Game({
+    return new this({
       variant: asked.get("variant") || fallback,
       rules: rulesOfAddress(),
       position: asked.get("position"),
@@ -33,11 +37,14 @@ export class Game {
     });
   }
 
-  address(path = location.pathname, more = {}) {
+  // With `whole`, the address contains the moves that can be stepped through, too, and the ply that is shown.
+  address(path = location.pathname, more = {}, whole = false) {
     const said = new URLSearchParams();
     if (!this.rules) said.set("variant", this.variant);
     if (this.position) said.set("position", this.position);
-    if (this.moves.length) said.set("moves", this.moves.join(","));
+    const moves = whole ? [...this.moves, ...this.redo] : this.moves;
+    if (moves.length) said.set("moves", moves.join(","));
+    if (moves.length > this.moves.length) said.set("ply", this.moves.length);
     for (const [name, value] of Object.entries(more)) said.set(name, value);
     return `${path}?${said}${hiddenRules(this.rules)}`;
   }
@@ -58,8 +65,13 @@ export class Game {
       if (!described) return null;
       Object.assign(this, { described, key });
     }
-    const facts = await asks.post("load", "/api/position", this.asked(), { any: true });
+    const asked = JSON.stringify(this.asked());
+    if (known.has(asked)) asks.stop("load");
+    const facts = known.get(asked) ?? (await asks.post("load", "/api/position", this.asked(), { any: true }));
     if (!facts) return null;
+    known.delete(asked);
+    known.set(asked, facts); // the newest is last
+    if (known.size > MOST_KNOWN) known.delete(known.keys().next().value);
     this.facts = facts;
     // Replace moves that were typed or came from the address by their standard notation.
     this.moves = this.facts.made.map((made) => made.move);

@@ -2,17 +2,22 @@
 
 import { Asks } from "./asks.js";
 import { BoardView } from "./board.js";
-import { byId, chip, complain, copy, el, plies, say, sayPoints, verdict, whitePoints } from "./dom.js";
+import { byId, chip, complain, copy, el, say } from "./dom.js";
 import { editor } from "./editor.js";
-import { Game } from "./game.js";
+import { engine } from "./engine.js";
 import { onKeys } from "./keys.js";
 import { OWN, ownRules } from "./own-rules.js";
-import { showLegal, showMade, showStanding, showTurn, tableLine } from "./panel.js";
+import { showLegal, showStanding, showTurn, tableLine } from "./panel.js";
 import { showPlayed } from "./played.js";
+import { proving } from "./prove.js";
 import { rulebook } from "./rulebook.js";
 import { saveGame } from "./save.js";
+import { treeView } from "./show-tree.js";
+import { soundMove } from "./sound.js";
+import { TreeGame } from "./tree.js";
+import { keepTree, restoreTree, takeRecord, withTree } from "./tree-text.js";
 
-const game = Game.fromAddress();
+const game = TreeGame.fromAddress();
 const asks = new Asks(() => game.facts?.position ?? null);
 const texts = new Asks(); // about the position at which the button was pressed
 const view = new BoardView(byId("board"), {
@@ -20,9 +25,24 @@ const view = new BoardView(byId("board"), {
   onIllegal: (from, to) => game.whyNot(`${from}-${to}`, asks),
   onSquare: (name) => editing.put(name),
   onDrag: (from, to) => editing.drag(from, to),
+  instant: true,
 });
 const editing = editor(view, { asked: () => game.asked(), asks, begin: beginEditing, leave: refresh, done: open });
-const saved = saveGame(byId("save"), () => ({ game }));
+const saved = saveGame(byId("save"), () => ({ game: game.whole, tags: game.tags, result: game.result, write: (text) => withTree(game, text) }));
+const thinking = engine({ game, view, asks, draw, play: (moves) => playLine(moves) });
+const tree = treeView(byId("made"), {
+  go: (node) => {
+    game.show(node);
+    refresh();
+  },
+  changed: ({ quiet = false } = {}) => {
+    if (quiet) {
+      tree.show(game, null);
+      keepTree(game);
+    } else refresh();
+  },
+});
+proving(game, asks);
 
 // Show the game's position once it has arrived. Until then, the board shows the previous one, and no move can be made.
 // Return false if the position was refused, and null if another one was asked for in the meantime.
@@ -36,9 +56,9 @@ async function refresh({ keep = false } = {}) {
     asks.change("open"); // what else was asked in the meantime is about the previous position
     if (!keep) say("");
     show();
-    history.replaceState(null, "", game.address());
+    keepAddress();
     showPlayed(byId("played"), game, make, asks);
-    if (isThinking()) think();
+    thinking.again();
     return true;
   } catch (error) {
     complain(error);
@@ -55,16 +75,19 @@ function show() {
   draw();
   showTurn(byId("turn"), facts);
   saved(facts);
-  showMade(byId("made"), facts, game.redo, go);
+  tree.show(game, facts);
+  keepTree(game);
   showLegal(byId("legal"), facts, make, (move) => draw(move ? [[move]] : []));
   byId("count").textContent = facts.moves.length ? `${facts.moves.length}` : "";
+  // Values are worth the place beside the board; a mere list of moves is not.
+  byId("legal-fold").open = facts.moves.some((move) => move.wdl) || wantsMoves;
   byId("table").replaceChildren(...(facts.outcome || facts.problem ? [] : [facts.table ? chip(facts.table.wdl, facts.table.dtm) : "", " ", tableLine(facts)]));
   byId("why").hidden = !facts.meanings.length;
   byId("why-list").replaceChildren(...facts.meanings.map((line) => el("li", { text: line })));
   showStanding(byId("standing"), facts, (position) => open(position));
   byId("position").value = facts.position;
   byId("play-here").href = game.address("/play");
-  byId("analyse").href = game.address("/games");
+  byId("analyse").href = game.address("/games", {}, true);
   byId("undo").disabled = byId("first").disabled = !game.moves.length;
   byId("redo").disabled = byId("last").disabled = !game.redo.length;
   lockSearches(Boolean(facts.outcome || facts.problem));
@@ -89,22 +112,71 @@ function lockSearches(locked) {
 }
 
 async function make(move) {
-  game.push(move);
+  try {
+    game.push(move);
+  } catch (error) {
+    complain(error);
+    await refresh({ keep: true });
+    return;
+  }
+  const pushed = game.here;
   const taken = await refresh();
   if (taken === null) return; // another position was requested in the meantime
   if (!taken) {
-    game.undo();
-    game.redo = [];
+    if (game.here === pushed) game.refuse();
     await refresh({ keep: true });
     return;
   }
   const made = game.facts.made.at(-1);
+  soundMove(made.captures.length > 0);
   byId("live").textContent = `${made.move}${made.captures.length ? `, captures ${made.captures.join(", ")}` : ""}. ${byId("turn").textContent}`;
+}
+
+// Make the moves of one of the engine's lines.
+async function playLine(moves) {
+  try {
+    for (const move of moves) game.push(move);
+  } catch (error) {
+    complain(error);
+  }
+  await refresh();
+}
+
+// The address contains the line that is shown, the ply, and how the board is turned.
+function keepAddress() {
+  history.replaceState(null, "", game.address(location.pathname, view.turns ? { turned: view.turns } : {}, true));
+}
+
+function turn(quarters) {
+  view.turn(quarters);
+  keepAddress();
 }
 
 function go(ply) {
   game.goTo(ply);
   refresh();
+}
+
+// A record with moves, rather than a position.
+const RECORD = /^\s*(?:\[[A-Z][A-Za-z0-9_-]*[ \t]+"|1\.)/;
+
+async function read(text) {
+  if (!RECORD.test(text)) {
+    await open(text);
+    return;
+  }
+  const rules = /^\s*\[(?:Variant|Rules)[ \t]/m.test(text) ? {} : game.rules ? { rules: game.rules } : { variant: game.variant };
+  try {
+    const record = await asks.post("open", "/api/record", { ...rules, record: text }, { any: true });
+    if (!record) return;
+    game.take(record.shipped ?? "", record.rules);
+    game.position = record.start;
+    const notes = [...takeRecord(game, record), ...record.problems, ...record.notes.filter((note) => !note.startsWith("variations omitted"))];
+    say([...notes.slice(0, 4), ...(notes.length > 4 ? [`And ${notes.length - 4} more such notes.`] : [])].join(" "));
+    await refresh({ keep: true });
+  } catch (error) {
+    complain(error);
+  }
 }
 
 async function open(position) {
@@ -116,85 +188,6 @@ async function open(position) {
   } catch (error) {
     complain(error);
   }
-}
-
-// -- the engine ---------------------------------------------------------------------------------
-
-const isThinking = () => byId("think").getAttribute("aria-pressed") === "true";
-
-function showThinking(on) {
-  byId("think").setAttribute("aria-pressed", on);
-  byId("think").textContent = on ? "Stop" : "Think";
-}
-
-async function think() {
-  const line = byId("engine");
-  const body = game.asked({ movetime: Number(byId("movetime").value) });
-  try {
-    if (!(await asks.stream("think", "/api/think", body, (name, told) => showThought(told, name === "done"), { line, words: "Thinking …", own: true }))) return;
-  } catch (error) {
-    line.replaceChildren(el("p", { class: "wrong", text: error.message }));
-  }
-  showThinking(false);
-}
-
-// CSS classes for the best moves' arrows and lines, by rank.
-const RANKS = ["", "second", "third"];
-
-function showThought(told, done) {
-  const bar = el("meter", { min: 0, max: 1, "aria-label": "White's expected points" });
-  const proven = (line) => line.mate !== null && line.mate !== undefined;
-  const whites = (line) => (line.mate > 0) === (told.turn === "white");
-  const wins = (line) => `${whites(line) ? "White" : "Black"} wins in ${plies(Math.abs(line.mate))}`;
-  bar.value = whitePoints(told.points, told.turn) ?? 0.5;
-  bar.hidden = told.points === null;
-  const words = proven(told) ? wins(told) : sayPoints(told.score ?? 0, told.points, told.turn);
-  const short = (line) => (proven(line) ? wins(line) : line.points === null ? String(line.score) : `White ${Math.round(100 * whitePoints(line.points, told.turn))} %`);
-  const lines = told.lines.map((line, rank) =>
-    el("li", { class: RANKS[rank] }, el("strong", { text: short(line) }), el("span", { class: "mono line", text: ` ${line.pv.join("  ")}` }), line.depth === told.depth ? "" : el("span", { class: "quiet", text: ` (depth ${line.depth})` })),
-  );
-  byId("engine").replaceChildren(
-    bar,
-    el("p", { class: "score", title: proven(told) ? "" : `${told.score ?? 0} centi-logits for ${told.turn}` }, el("strong", { text: words }), el("span", { class: "quiet", text: ` depth ${told.depth}, ${told.nodes.toLocaleString("en")} nodes${done ? "" : " …"}` })),
-    el("ol", { class: "lines", "aria-label": "Best lines" }, ...lines),
-  );
-  // Draw the best move's arrow last, on top of the others.
-  if (view.selected === null) draw(told.lines.map((line, rank) => [line.pv[0], RANKS[rank]]).reverse());
-}
-
-byId("think").addEventListener("click", () => {
-  const on = !isThinking();
-  showThinking(on);
-  if (on) think();
-  else asks.stop("think"); // the results found so far stay
-});
-byId("movetime").addEventListener("change", () => isThinking() && think());
-
-byId("prove").addEventListener("click", async () => {
-  const line = byId("proof");
-  try {
-    const { moves, ...asked } = game.asked({ position: game.facts.position });
-    const found = await asks.post("prove", "/api/solve", asked, { line, words: "Proving …", button: byId("prove") });
-    if (found) line.replaceChildren(...proofLines(found));
-  } catch (error) {
-    line.replaceChildren(el("p", { class: "wrong", text: error.message }));
-  }
-});
-
-function proofLines(found) {
-  const lines = [];
-  if (found.status === "proved") {
-    lines.push(el("p", {}, chip(found.wdl, found.dtm), ` Proved: ${found.position.split(" ")[1] === "w" ? "white" : "black"} to move, ${verdict(found.wdl, found.dtm).toLowerCase()}.`));
-  } else {
-    const known = Object.entries(found.bounds).map(([side, bounds]) =>
-      bounds.never ? `${side} cannot force a win` : bounds.win_within !== null ? `${side} wins within ${plies(bounds.win_within)}` : `${side} has no win within ${plies(Math.max(bounds.no_win_within, 0))}`,
-    );
-    lines.push(el("p", { text: `Not decided within the limits. Proved so far: ${known.join("; ")}.` }));
-  }
-  if (found.winning_moves.length) lines.push(el("p", {}, `${found.winning_moves.length === 1 ? "Only move" : "Moves that achieve it"}: `, el("span", { class: "mono", text: found.winning_moves.join("  ") })));
-  if (found.line.length) lines.push(el("p", {}, "Line: ", el("span", { class: "mono", text: found.line.join("  ") })));
-  lines.push(el("p", { class: "quiet", text: `${found.nodes.toLocaleString("en")} nodes, ${found.seconds.toFixed(1)} s, by ${found.source}. Earlier positions of the game are ignored.` }));
-  return lines;
 }
 
 // -- rules --------------------------------------------------------------------------------------
@@ -222,7 +215,7 @@ const askForRules = ownRules((text) => {
 
 byId("read").addEventListener("submit", (event) => {
   event.preventDefault();
-  open(byId("position").value.trim());
+  read(byId("position").value.trim());
 });
 byId("read-move").addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -234,7 +227,7 @@ byId("read-move").addEventListener("submit", async (event) => {
 byId("copy-position").addEventListener("click", () => copy(game.facts.position, "Position"));
 byId("copy-opentafl").addEventListener("click", () => copy(game.facts.texts.opentafl, "OpenTafl string"));
 byId("copy-bologna").addEventListener("click", () => copy(game.facts.texts.bologna, "Bologna state"));
-byId("copy-link").addEventListener("click", () => copy(new URL(game.address(), location.href).href, "Address"));
+byId("copy-link").addEventListener("click", () => copy(location.href, "Address"));
 byId("copy-svg").addEventListener("click", async () => {
   try {
     const drawing = await texts.post("svg", "/api/svg", game.asked(), { text: true });
@@ -248,7 +241,7 @@ byId("copy-svg").addEventListener("click", async () => {
 
 function beginEditing() {
   asks.change();
-  showThinking(false);
+  thinking.stop();
   // The facts about the previous position do not apply to the draft.
   for (const name of ["table", "legal", "count", "standing", "engine", "proof", "played"]) byId(name)?.replaceChildren();
   lockSearches(true);
@@ -262,17 +255,26 @@ const does = {
   undo: () => (editing.on ? editing.go(-1) : game.undo() && refresh()),
   redo: () => (editing.on ? editing.go(1) : game.forward() && refresh()),
   last: () => (editing.on ? editing.go(Infinity) : go(game.moves.length + game.redo.length)),
-  flip: () => view.turn(2),
-  rotate: () => view.turn(1),
+  before: () => (game.sideways(-1) ? refresh() : go(0)),
+  after: () => (game.sideways(1) ? refresh() : go(game.moves.length + game.redo.length)),
+  flip: () => turn(2),
+  rotate: () => turn(1),
   start: () => {
     game.startFrom(null);
     refresh();
   },
 };
 for (const [name, call] of Object.entries(does)) byId(name).addEventListener("click", call);
-onKeys({ ArrowLeft: "undo", ArrowRight: "redo", Home: "first", End: "last", f: "flip", r: "rotate" }, does);
+onKeys({ ArrowLeft: "undo", ArrowRight: "redo", ArrowUp: "before", ArrowDown: "after", Home: "first", End: "last", f: "flip", r: "rotate" }, does);
 rulebook(() => game);
 
+let wantsMoves = false;
+byId("legal-fold").querySelector("summary").addEventListener("click", () => (wantsMoves = !byId("legal-fold").open));
+
+const asked = new URLSearchParams(location.search);
+restoreTree(game);
+if (asked.has("ply")) game.goTo(Number(asked.get("ply")) || 0);
+if (/^[123]$/.test(asked.get("turned"))) view.turn(Number(asked.get("turned")));
 refresh().then(async (ok) => {
   if (ok || game.facts) return;
   // The address contains something invalid. Keep the error message, and show the start position of its rules if they

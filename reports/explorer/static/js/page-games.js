@@ -9,6 +9,8 @@ import { onKeys } from "./keys.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showMade, showTurn } from "./panel.js";
 import { saveGame } from "./save.js";
+import { TreeGame } from "./tree.js";
+import { keepTree, takeRecord, withTree } from "./tree-text.js";
 
 const EXAMPLE = `[Variant "brandubh"]
 [White "alphabeta"]
@@ -21,6 +23,8 @@ let game = null;
 let record = null;
 let asked = null;
 let analysis = null;
+let tree = null; // the game with its variations and comments
+let following = []; // white's expected points in the positions that an analysis has looked at
 let loading = null;
 
 async function base64(file) {
@@ -53,7 +57,7 @@ async function load(find, { given = false } = {}) {
     asks.change(); // what was asked in the meantime is about the previous game
     [asked, record] = [said, read];
     say("");
-    analysis = null;
+    [analysis, following] = [null, []];
     game = new Game({ variant: record.shipped, rules: record.rules, position: record.start });
     game.redo = record.moves.map((ply) => ply.move);
     const whole = new Game({ ...game, moves: game.redo });
@@ -61,17 +65,25 @@ async function load(find, { given = false } = {}) {
     history.replaceState(null, "", address);
     keep(location.href, asked);
     byId("game").hidden = false;
+    tree = new TreeGame({ variant: record.shipped, rules: record.rules, position: record.start });
+    const unread = takeRecord(tree, record);
     const names = ["White", "Black"].map((side) => record.tags[side]).filter(Boolean);
     byId("who").textContent = `${names.join(" against ")}${names.length ? ", " : ""}${record.variant}, ${plies(record.moves.length)}${record.result ? `, result ${record.result}` : ""}`;
     if (given) keepGame({ key: address, who: byId("who").textContent, address, said: asked });
     showKept();
-    for (const name of ["problems", "notes"]) byId(name).replaceChildren(...record[name].map((line) => el("li", { text: line })));
+    const found = record.variations.length;
+    const notes = [...record.notes.filter((note) => !note.startsWith("variations omitted") && !/further|more game/.test(note)), ...unread.slice(0, 9)];
+    if (found) notes.push(`The record contains ${several(found, "variation")}. Press “To the board” to go through ${found === 1 ? "it" : "them"}.`);
+    for (const [name, list] of [["problems", record.problems], ["notes", notes]]) byId(name).replaceChildren(...list.map((line) => el("li", { text: line })));
+    showGames();
     byId("graph").replaceChildren();
     byId("graph-said").hidden = true;
     byId("reports").replaceChildren();
     byId("analysis-state").textContent = "Each position is searched, probed and, where possible, proved.";
     byId("decisive").hidden = true;
     byId("ply-said").textContent = "";
+    const ply = new URLSearchParams(location.search).get("ply");
+    if (ply !== null) game.goTo(Number(ply) || 0);
     await show();
     byId("game").scrollIntoView({ block: "start" });
   } catch (error) {
@@ -81,6 +93,15 @@ async function load(find, { given = false } = {}) {
     complain(error);
   }
 }
+
+// Show the games of a file that contains several.
+function showGames() {
+  const games = Object.entries(record.games);
+  byId("games-line").hidden = !games.length;
+  byId("games").replaceChildren(...games.map(([number, name]) => el("option", { value: number, text: `${number}. ${name}` })));
+  byId("games").value = asked.number ?? games[0]?.[0] ?? "";
+}
+byId("games").addEventListener("change", () => load(() => ({ ...asked, number: Number(byId("games").value) }), { given: true }));
 
 // If a record is too large for the browser's storage, its moves are still in the address, but its names are lost.
 function keep(address, said) {
@@ -166,7 +187,8 @@ async function show() {
   showMade(byId("made"), facts, game.redo, go, grades);
   byId("undo").disabled = byId("first").disabled = !game.moves.length;
   byId("redo").disabled = byId("last").disabled = !game.redo.length;
-  byId("analyse-here").href = game.address("/board");
+  byId("analyse-here").href = game.address("/board", {}, true);
+  byId("comment-said").textContent = record.comments[game.moves.length] ?? "";
   byId("play-here").href = game.address("/play");
   saidOfPly();
   drawGraph();
@@ -193,16 +215,21 @@ function saidOfPly() {
   byId("ply-said").textContent = `Ply ${ply.ply}, ${ply.side} ${ply.move}: ${lost}${ply.grade ? `, ${/^[aeiou]/.test(ply.grade) ? "an" : "a"} ${ply.grade}` : ""}${ply.missed_win ? ", missing a win" : ""}.${better} Before it: ${knownBefore(ply)}.`;
 }
 
+// Draw white's expected points, during an analysis as far as it has come.
 function drawGraph() {
-  if (!analysis || analysis.plies.some((ply) => ply.points === null)) return;
-  const chances = analysis.plies.map((ply) => whitePoints(ply.points, ply.side));
-  const last = analysis.outcome;
-  chances.push(last ? (last.startsWith("white") ? 1 : last.startsWith("black") ? 0 : 0.5) : chances.at(-1));
-  const width = Math.max(chances.length - 1, 1);
+  const plies = analysis?.plies;
+  const chances = plies ? plies.map((ply) => (ply.points === null ? null : whitePoints(ply.points, ply.side))) : [...following];
+  if (!chances.length || chances.includes(null)) return;
+  if (plies) {
+    const last = analysis.outcome;
+    chances.push(last ? (last.startsWith("white") ? 1 : last.startsWith("black") ? 0 : 0.5) : chances.at(-1));
+  }
+  const width = Math.max(plies ? chances.length - 1 : record.moves.length, 1);
+  const end = chances.length - 1;
   const points = chances.map((chance, ply) => `${ply},${100 - 100 * chance}`);
   const picture = svg("svg", { viewBox: `0 0 ${width} 100`, preserveAspectRatio: "none", role: "img", "aria-label": "White's expected points after each ply" });
   picture.append(
-    svg("polygon", { class: "graph-white", points: `0,100 ${points.join(" ")} ${width},100` }),
+    svg("polygon", { class: "graph-white", points: `0,100 ${points.join(" ")} ${end},100` }),
     svg("line", { class: "graph-middle", x1: 0, x2: width, y1: 50, y2: 50 }),
     svg("line", { class: "graph-here", x1: game.moves.length, x2: game.moves.length, y1: 0, y2: 100 }),
   );
@@ -228,11 +255,22 @@ function showReports() {
 byId("decisive").addEventListener("click", () => go(analysis.first_decisive_error.ply));
 byId("analyse").addEventListener("click", async () => {
   const line = byId("analysis-state");
-  const heard = (name, { ply, plies: all }) => name === "looked" && asks.tell("analysis", `${ply} of ${all} plies`);
+  [analysis, following] = [null, []];
+  const heard = (name, { ply, plies: all, points }) => {
+    if (name !== "looked") return;
+    asks.tell("analysis", `${ply} of ${all} plies`);
+    following.push(points ?? null);
+    drawGraph();
+  };
   try {
     const found = await asks.stream("analysis", "/api/analyse", asked, heard, { line, words: "Looking …", button: byId("analyse") });
     if (!found) return;
     analysis = found;
+    for (const [ply, node] of tree.main.entries()) {
+      const grade = analysis.plies[ply]?.grade;
+      if (grade && !node.marks) node.marks = { blunder: "??", mistake: "?", inaccuracy: "?!" }[grade];
+    }
+    tree.edition += 1;
     showReports();
     await show();
   } catch (error) {
@@ -242,6 +280,8 @@ byId("analyse").addEventListener("click", async () => {
 
 const does = { first: () => go(0), undo: () => go(game.moves.length - 1), redo: () => go(game.moves.length + 1), last: () => go(game.moves.length + game.redo.length), flip: () => view.turn(2) };
 for (const [name, call] of Object.entries(does)) byId(name).addEventListener("click", call);
-onKeys({ ArrowLeft: "undo", ArrowRight: "redo", Home: "first", End: "last", f: "flip" }, does);
-const saved = saveGame(byId("save"), () => ({ game: new Game({ ...game, moves: [...game.moves, ...game.redo] }), tags: record.tags, result: record.result }));
+onKeys({ ArrowLeft: "undo", ArrowRight: "redo", ArrowUp: "first", ArrowDown: "last", Home: "first", End: "last", f: "flip" }, does);
+const saved = saveGame(byId("save"), () => ({ game: new Game({ ...game, moves: [...game.moves, ...game.redo] }), tags: record.tags, result: record.result, write: (text) => withTree(tree, text) }));
+// The board takes over the variations and comments.
+byId("analyse-here").addEventListener("click", () => keepTree(tree));
 if (new URLSearchParams(location.search).has("moves")) load(ofAddress);

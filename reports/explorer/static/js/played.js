@@ -1,6 +1,7 @@
 // The opening explorer beside the board: the moves played in the position, taken from the server's collection of games.
 
 import { el } from "./dom.js";
+import { Game } from "./game.js";
 
 const percent = (share) => `${Math.round(100 * share)} %`;
 
@@ -36,7 +37,10 @@ export async function showPlayed(box, game, play, asks) {
   const head = el("tr", {}, ...["Move", "Games", "Results", "Points"].map((name) => el("th", { scope: "col", text: name })));
   const references = found.games.map((one) => {
     const players = [one.white, one.black].filter(Boolean).join(" – ");
-    return el("li", { text: [players || "unnamed players", one.date, one.result, `${one.file}, game ${one.number}`].filter(Boolean).join(", ") });
+    const text = [players || "unnamed players", one.date, one.result, `${one.file}, game ${one.number}`].filter(Boolean).join(", ");
+    const whole = new Game({ variant: game.variant, rules: game.rules, position: one.start, moves: one.moves });
+    whole.goTo(one.ply);
+    return el("li", {}, el("a", { href: whole.address("/board", {}, true), text }));
   });
   box.replaceChildren(
     el("p", { class: "quiet", text: found.total ? `${count}${found.ended ? `, ${found.ended.toLocaleString("en")} ended here` : ""}` : "No game reached this position." }),
