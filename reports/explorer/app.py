@@ -43,15 +43,14 @@ STATIC: Final = Path(__file__).resolve().parent / "static"
 SITE_STATIC: Final = STATIC.parents[1] / "site" / "static"
 """Folder of the site's scripts; the explorer's page on openings uses the script for walks."""
 PAGES: Final = (
-    ("board", "/board", "Board"),
     ("play", "/play", "Play"),
+    ("board", "/board", "Board"),
     ("puzzles", "/puzzles", "Puzzles"),
     ("endings", "/endings", "Endings"),
     ("games", "/games", "Games"),
-    ("api", "/docs", "API"),
     ("help", "/help", "Help"),
 )
-"""Name, address and title of each page in the menu."""
+"""Name, address and title of each page in the menu. The page on the API is for programmers: the footer links to it."""
 
 
 def warm(tables: NamedTables) -> None:

@@ -413,7 +413,7 @@ def test_a_game_survives_reload_and_another_tab(page: Any, address: str) -> None
     page.reload()
     mine_again(page, 3)
     assert page.locator(".made").all_inner_texts() == made
-    assert "against random" in page.inner_text("#opponent")
+    assert "against Random" in page.inner_text("#opponent")
     # Without an address, in another tab.
     another = page.context.new_page()
     opened(another, "/play")

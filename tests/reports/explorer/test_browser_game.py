@@ -230,3 +230,22 @@ def test_sound_is_off_until_it_is_turned_on(page: Any) -> None:
     page.click("#sound")
     page.reload()
     assert page.get_attribute("#sound", "aria-pressed") == "true"
+
+
+def test_pages_and_rules_have_the_names_that_players_look_for(page: Any) -> None:
+    page.goto("/")
+    links = page.locator(".top nav a")
+    assert links.first.inner_text() == "Play"
+    assert "API" not in links.all_inner_texts()
+    assert len({link.bounding_box()["y"] for link in links.all()}) == 1  # one row
+    first = page.locator(".actions a").first
+    assert first.inner_text() == "Play"
+    assert first.bounding_box()["y"] < page.viewport_size["height"]
+    assert page.locator(".foot a[href='/docs']").count() == 1
+    first.click()
+    page.wait_for_selector("#turn span")
+    names = page.locator("#variant option").all_inner_texts()
+    assert names[0] == "Tablut (Linnaeus, after Ashton) 9×9 · ashton"
+    assert "Copenhagen Hnefatafl 11×11 · copenhagen" in names
+    assert "Brandubh, small board, 4 against 1 7×7 · brandubh-7-4v1" in names
+    assert page.locator("#player option").first.inner_text() == "Engine (alphabeta)"

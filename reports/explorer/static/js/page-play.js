@@ -39,6 +39,7 @@ let looked = null; // the ply that is looked at; null for the end of the game
 let chosen = null; // rules for the next game, while a game is in progress
 
 const isTwo = () => playing?.player === TWO;
+const opponent = () => [...byId("player").options].find(({ value }) => value === playing.player).text.replace(/ \(.*\)$/, "");
 
 function showChoice() {
   const [player, level] = [byId("player").value, Number(byId("level").value)];
@@ -76,7 +77,7 @@ function whyNot(move = null) {
   else if (outcome()) say("The game is over.");
   else if (looked !== null) say("This is an earlier position of the game. Go on from the last one.");
   else if (move) game.whyNot(move, asks);
-  else say(`It is ${playing.player}'s turn.`);
+  else say(`It is the turn of your opponent, ${opponent()}.`);
 }
 
 // In a single column, place the form above the board until a game has begun, so that an inactive board does not come
@@ -149,13 +150,13 @@ async function refresh() {
   const address = game.address("/play", inAddress(playing));
   history.replaceState(null, "", address);
   keepPlaying(address);
-  const against = isTwo() ? "two players" : playing && `You, ${playing.side}, against ${playing.player}`;
+  const against = isTwo() ? "two players" : playing && `You, ${playing.side}, against ${opponent()}`;
   if (playing && game.moves.length) {
     const who = `${against}, ${described.variant}, ${plies(game.moves.length)}: ${turnLine({ ...facts, outcome: outcome() })}`;
     keepGame({ key: `play ${playing.seed}`, who, address: analysed, play: over() ? null : address });
   }
   const level = playing && hasLevels(playing.player) ? ` at level ${playing.level} (${levelName(playing.level)})` : "";
-  byId("opponent").textContent = isTwo() ? "Two players at this board." : playing ? `You are ${playing.side}, against ${playing.player}${level}.` : "Choose an opponent and press Start.";
+  byId("opponent").textContent = isTwo() ? "Two players at this board." : playing ? `You are ${playing.side}, against ${opponent()}${level}.` : "Choose an opponent and press Start.";
   runClock();
   return true;
 }
@@ -235,7 +236,7 @@ async function answer() {
   const asked = game.asked({ player: playing.player, seed: playing.seed + game.moves.length, ...limits(playing.player, playing.level) });
   try {
     const { moves } = game;
-    const found = await asks.post("answer", "/api/bestmove", asked, { line, words: `${playing.player} is thinking …`, again: answer });
+    const found = await asks.post("answer", "/api/bestmove", asked, { line, words: `${opponent()} is thinking …`, again: answer });
     if (!found) return;
     await view.settled();
     if (game.moves !== moves) return; // taken back while the man was sliding
@@ -243,11 +244,11 @@ async function answer() {
     if (!(await refresh())) return;
     const made = game.facts.made.at(-1);
     soundMove(made.captures.length > 0);
-    byId("live").textContent = `${playing.player} plays ${made.move}${made.captures.length ? `, captures ${made.captures.join(", ")}` : ""}. ${byId("turn").textContent}`;
+    byId("live").textContent = `${opponent()} plays ${made.move}${made.captures.length ? `, captures ${made.captures.join(", ")}` : ""}. ${byId("turn").textContent}`;
     say("");
   } catch (error) {
     game.moves = game.facts.made.map(({ move }) => move);
-    offerAgain(line, `${playing.player} did not reply.`, answer);
+    offerAgain(line, `${opponent()} did not reply.`, answer);
     complain(error);
     return;
   }
