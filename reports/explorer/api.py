@@ -320,10 +320,15 @@ def _add_boards(router: APIRouter, settings: Settings, tables: NamedTables) -> N
 
 
 class Opened(Result):
-    """An opened puzzle: the puzzle itself, and the first move if the losing side moves first."""
+    """An opened puzzle: the puzzle itself, and the first move if the losing side moves first.
+
+    ``first`` contains the correct first moves if the winner moves first, so that a page can tell at once whether a move
+    is correct.
+    """
 
     puzzle: jobs.ListedPuzzle
     reply: str | None
+    first: list[str]
 
 
 def _named(name: str) -> jobs.ListedPuzzle:
@@ -346,8 +351,8 @@ def _add_puzzles(router: APIRouter, settings: Settings, queue: JobQueue) -> None
     async def _open(http: Request, name: str) -> Opened:
         listed = _named(name)
         if listed.side == listed.winner:
-            return Opened(puzzle=listed, reply=None)
-        return Opened(puzzle=listed, reply=await queue.work(http, seconds, jobs.defence, listed, settings))
+            return Opened(puzzle=listed, reply=None, first=jobs.first_moves(name))
+        return Opened(puzzle=listed, reply=await queue.work(http, seconds, jobs.defence, listed, settings), first=[])
 
     @router.post("/puzzles/{name}/try", summary="Judgement of the last move, by proof", tags=tags)
     async def _try(http: Request, name: str, request: TryRequest) -> jobs.Judgement:

@@ -179,7 +179,7 @@ def _pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIR
     def puzzles(_: Request) -> dict[str, Any]:
         listed = list_puzzles().values()
         return {
-            "variants": sorted({puzzle.variant for puzzle in listed}),
+            "variants": [one for one in shipped_variants() if one.name in {puzzle.variant for puzzle in listed}],
             "lengths": sorted({puzzle.plies for puzzle in listed}),
             "themes": sorted({puzzle.theme for puzzle in listed}),
         }

@@ -270,6 +270,12 @@ def list_puzzles() -> dict[str, ListedPuzzle]:
     }
 
 
+@cache
+def first_moves(name: str) -> list[str]:
+    """Return the correct first moves of a puzzle, as its file states them."""
+    return [str(move) for puzzle in read_puzzles("collection") if puzzle.id == name for move in puzzle.first or ()]
+
+
 def _game(channel: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleGame:
     """Return the puzzle after the given moves. Its proofs end when the job has to stop."""
     variant = shipped_variant(listed.variant)

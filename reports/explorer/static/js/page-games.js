@@ -8,6 +8,7 @@ import { forgetGames, keepGame, keptGames, restoreGames } from "./kept.js";
 import { onKeys } from "./keys.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showMade, showTurn } from "./panel.js";
+import { keepMistakes } from "./mistakes.js";
 import { saveGame } from "./save.js";
 import { TreeGame } from "./tree.js";
 import { keepTree, takeRecord, withTree } from "./tree-text.js";
@@ -80,7 +81,7 @@ async function load(find, { given = false } = {}) {
     byId("graph-said").hidden = true;
     byId("reports").replaceChildren();
     byId("analysis-state").textContent = "Each position is searched, probed and, where possible, proved.";
-    byId("decisive").hidden = true;
+    byId("decisive").hidden = byId("learn").hidden = true;
     byId("ply-said").textContent = "";
     const ply = new URLSearchParams(location.search).get("ply");
     if (ply !== null) game.goTo(Number(ply) || 0);
@@ -271,6 +272,9 @@ byId("analyse").addEventListener("click", async () => {
       if (grade && !node.marks) node.marks = { blunder: "??", mistake: "?", inaccuracy: "?!" }[grade];
     }
     tree.edition += 1;
+    const errors = keepMistakes(record, analysis);
+    byId("learn").hidden = !errors;
+    byId("learn").textContent = `Find better moves (${several(errors, "position")})`;
     showReports();
     await show();
   } catch (error) {

@@ -4,8 +4,11 @@ import { Asks } from "./asks.js";
 import { BoardView } from "./board.js";
 import { byId, complain, el, plies, say, stepsOf } from "./dom.js";
 import { Game } from "./game.js";
+import { onKeys } from "./keys.js";
 import { miniBoard, terrainOf } from "./mini.js";
+import { keptMistakes, solveMistake } from "./mistakes.js";
 import { showMade, showTurn } from "./panel.js";
+import { count, dayOf, puzzleOfDay, standingLine } from "./rating.js";
 import { rulebook, rulesOf } from "./rulebook.js";
 import { saveGame } from "./save.js";
 
@@ -23,12 +26,20 @@ let puzzle = null;
 let saved = null;
 let moves = [];
 let helped = false;
+let solution = null; // the line that is gone through, after it was shown
+let shows = 0; // how often a position was shown
+let day = null; // the date, if the puzzle is that of the day
 
 const stars = (grade) => (grade ? "★".repeat(grade) + "☆".repeat(5 - grade) : "not graded");
 const claim = (one) => `${one.winner === "white" ? "White" : "Black"} wins in ${plies(one.plies)}`;
 const toMove = (one) => `${one.side === "white" ? "White" : "Black"} to move`;
 
+// The first attempt at a puzzle counts for the rating.
 function keep(id, state) {
+  if (!progress[id]) {
+    const { change, rating } = count(puzzle, state === "solved", day);
+    byId("rated").textContent = `Your rating: ${Math.round(rating)} (${change > 0 ? "+" : ""}${change}). ${standingLine().replace(/^[^;.]*[;.] ?/, "")}`;
+  } else if (day && state === "solved") byId("rated").textContent = standingLine();
   if (progress[id] === "solved" && state !== "solved") return;
   progress[id] = state;
   localStorage.setItem("puzzles", JSON.stringify(progress));
@@ -82,18 +93,23 @@ async function showList() {
 
 // -- solving --------------------------------------------------------------------------------------
 
+function showSolving() {
+  for (const name of ["offers", "filters", "standing-line", "progress", "list", "pages"]) byId(name).hidden = true;
+  byId("solving").hidden = false;
+}
+
 async function open(id) {
   const line = byId("progress");
   const opened = await asks.get("open", `/api/puzzles/${encodeURIComponent(id)}`, { line, words: "Opening the puzzle …", any: true });
   if (!opened) return false;
-  for (const name of ["filters", "progress", "list", "pages"]) byId(name).hidden = true;
-  byId("solving").hidden = false;
-  view = new BoardView(byId("board"), { onMove: (from, to) => attempt(`${from}-${to}`), onIllegal: (from, to) => game.whyNot(`${from}-${to}`, asks) });
+  showSolving();
+  view = new BoardView(byId("board"), { onMove: (from, to) => attempt(`${from}-${to}`), onIllegal: (from, to) => game.whyNot(`${from}-${to}`, asks), instant: true });
   puzzle = opened.puzzle;
+  puzzle.right = opened.first;
   document.title = `${puzzle.id} · Puzzles · Tablut explorer`;
-  byId("heading").textContent = `Puzzle ${puzzle.id}`;
+  byId("heading").textContent = day ? `Puzzle of the day, ${new Date(day).toLocaleDateString("en", { dateStyle: "long", timeZone: "UTC" })}` : `Puzzle ${puzzle.id}`;
   byId("claim").textContent = claim(puzzle);
-  byId("about").textContent = `${puzzle.variant}, ${stars(puzzle.grade)}, ${puzzle.theme}, ${puzzle.men} men. Every first move of a shortest win is correct.`;
+  byId("about").textContent = `${day ? `${puzzle.id}, ` : ""}${puzzle.variant}, ${stars(puzzle.grade)}, ${puzzle.theme}, ${puzzle.men} men. Every first move of a shortest win is correct.`;
   game = new Game({ variant: puzzle.variant, position: puzzle.position });
   saved = saveGame(byId("save"), () => ({ game, tags: { Event: `puzzle ${puzzle.id}` } }));
   if (puzzle.winner === "black") view.turn(2);
@@ -125,12 +141,15 @@ byId("decide").addEventListener("click", showDeciding);
 
 async function begin() {
   helped = false;
+  solution = null;
+  byId("replay").hidden = true;
   if (await show(puzzle.first)) answer(moves.length ? `${moves[0]} was the longest defence. Find the move that wins.` : "Find the first move.", "");
 }
 
 // Show the position after some moves. Return false if another position was asked for in the meantime.
 async function show(made = moves, { marks = [], arrows = [], locked = false } = {}) {
   for (const name of ["puzzle", "why"]) asks.stop(name);
+  shows += 1;
   game.moves = made;
   if (!(await game.load(asks))) return false;
   moves = game.moves;
@@ -141,14 +160,16 @@ async function show(made = moves, { marks = [], arrows = [], locked = false } = 
     legal: facts.moves.map(({ wdl, dtm, ...move }) => move),
     last: facts.made.at(-1)?.move,
     turn: facts.turn,
-    locked: locked || facts.turn !== puzzle.winner || Boolean(facts.outcome),
+    locked: locked || Boolean(solution) || facts.turn !== puzzle.winner || Boolean(facts.outcome),
     marks,
     arrows,
   });
   showTurn(byId("turn"), facts);
   saved(facts);
-  showMade(byId("made"), facts, [], null);
-  for (const name of ["hint", "reveal", "move", "make"]) byId(name).disabled = Boolean(facts.outcome);
+  showMade(byId("made"), facts, solution ? solution.slice(made.length) : [], solution ? step : null);
+  byId("first").disabled = byId("back").disabled = !made.length;
+  byId("forth").disabled = byId("last").disabled = !solution || made.length >= solution.length;
+  for (const name of ["hint", "reveal", "move", "make"]) byId(name).disabled = Boolean(facts.outcome || solution);
   byId("next").classList.toggle("main", Boolean(facts.outcome));
   byId("analyse").href = game.address("/board");
   return true;
@@ -159,21 +180,29 @@ function answer(line, kind) {
   byId("answer").className = `answer ${kind}`;
 }
 
-// Ask for a proof about the puzzle, and call `take` with the answer. Another question replaces this one.
-async function ask(what, body, take, button = null) {
+// Ask for a proof about the puzzle, and call `take` with the answer. Another question replaces this one. Without an
+// answer, the board shows the position before a move that was tried.
+async function ask(what, body, take, button = null, words = "Looking for a proof …") {
   if (game.facts.turn !== puzzle.winner || game.facts.outcome) return; // the reply to a move is about to be shown
   answer("", "");
+  const before = shows;
   try {
-    const found = await asks.post("puzzle", `/api/puzzles/${puzzle.id}/${what}`, body, { line: byId("answer"), words: "Looking for a proof …", button });
-    if (!found) return;
-    say("");
-    await take(found);
+    const found = await asks.post("puzzle", `/api/puzzles/${puzzle.id}/${what}`, body, { line: byId("answer"), words, button });
+    if (found) {
+      say("");
+      await take(found);
+    } else if (shows === before && !asks.runs("puzzle")) await show();
   } catch (error) {
     complain(error);
+    if (shows === before) await show().catch(complain);
   }
 }
 
-const attempt = (move) => ask("try", { moves: [...moves, move] }, judged);
+// A first move that the puzzle's file names is right at once; only the best defence has to be found.
+function attempt(move) {
+  const right = !moves.length && puzzle.right.includes(move);
+  return ask("try", { moves: [...moves, move] }, judged, null, right ? "Right! Looking for a proof of the longest defence …" : undefined);
+}
 
 async function judged(tried) {
   if (!tried.right) {
@@ -205,9 +234,25 @@ byId("reveal").addEventListener("click", () =>
   ask("reveal", { moves }, async ({ right, line }) => {
     helped = true;
     keep(puzzle.id, "seen");
-    if (await show(moves, { arrows: right.map((move) => [move]) })) answer(`${right.length === 1 ? "Only" : "Right:"} ${right.join(", ")}. The line: ${line.join("  ")}`, "");
+    const before = [...moves];
+    solution = [...before, ...line];
+    byId("replay").hidden = false;
+    if (!(await show(before, { arrows: right.map((move) => [move]) }))) return;
+    answer(`${right.length === 1 ? "Only" : "Right:"} ${right.join(", ")}. The line: ${line.join("  ")}`, "");
+    // Play the solution through, until something else is asked for.
+    for (let ply = before.length + 1; solution && ply <= solution.length; ply += 1) {
+      if ((await asks.pause("puzzle", ply === before.length + 1 ? 1.2 : 0.8)) === null || !(await show(solution.slice(0, ply)))) return;
+    }
   }, byId("reveal")),
 );
+
+function step(ply) {
+  if (solution) show(solution.slice(0, Math.max(ply, 0))).catch(complain);
+}
+const steps = { first: () => step(0), back: () => step(moves.length - 1), forth: () => step(moves.length + 1), last: () => step(Infinity) };
+for (const [name, call] of Object.entries(steps)) byId(name).addEventListener("click", call);
+onKeys({ ArrowLeft: "back", ArrowRight: "forth", ArrowUp: "first", ArrowDown: "last", Home: "first", End: "last" }, steps);
+
 byId("again").addEventListener("click", () => begin().catch(complain));
 byId("next").addEventListener("click", () => {
   const open = chosen();
@@ -244,7 +289,13 @@ byId("any").addEventListener("click", () => {
 });
 try {
   listed = (await asks.get("list", "/api/puzzles"))?.puzzles ?? [];
-  if (!asked.has("puzzle") || !(await open(asked.get("puzzle")))) await showList();
+  byId("standing-line").textContent = standingLine();
+  byId("own-mistakes").hidden = !keptMistakes().length;
+  if (asked.has("daily")) day = dayOf(new Date());
+  if (asked.has("mistake")) {
+    showSolving();
+    await solveMistake(Number(asked.get("mistake")), asks);
+  } else if (!(day && (await open(puzzleOfDay(listed, day).id))) && (!asked.has("puzzle") || !(await open(asked.get("puzzle"))))) await showList();
 } catch (error) {
   complain(error);
   if (!puzzle) await showList().catch(complain);
