@@ -46,6 +46,7 @@ html_css_files = ["tablut.css"]
 html_search_scorer = str(Path(__file__).with_name("static") / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # the excerpts need a server, but the search itself works from a file
 html_theme_options = {"navigation_with_keys": True}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -36,6 +36,7 @@ from reports.explorer.requests import (
     GameRequest,
     MovesRequest,
     PerftRequest,
+    PictureRequest,
     RecordRequest,
     SaveRequest,
     SolveRequest,
@@ -86,7 +87,7 @@ def api_router(settings: Settings, queue: JobQueue, tables: NamedTables) -> APIR
     _add_boards(router, settings, tables)
     _add_puzzles(router, settings, queue)
     _add_endings(router, settings, queue, tables)
-    _add_games(router)
+    _add_games(router, settings, queue)
     _add_streams(router, settings, queue)
     return router
 
@@ -427,7 +428,7 @@ class RecordRead(Result):
     games: dict[int, str]
 
 
-def _add_games(router: APIRouter) -> None:
+def _add_games(router: APIRouter, settings: Settings, queue: JobQueue) -> None:
     @router.post("/record", summary="Game record, checked by the rules", tags=["games"])
     def _record(request: RecordRequest) -> RecordRead:
         record, variant = request.record_and_rules()
@@ -460,6 +461,12 @@ def _add_games(router: APIRouter) -> None:
     @router.post("/save", summary="Game as the text of a record", tags=["games"], response_class=PlainTextResponse)
     def _save(request: SaveRequest) -> PlainTextResponse:
         return PlainTextResponse(request.text())
+
+    @router.post("/picture", summary="Picture (PNG) of a position, or animation (GIF) of a game", tags=["games"])
+    async def _picture(http: Request, request: PictureRequest) -> Response:
+        await asyncio.to_thread(request.board)  # refuse an invalid game before queueing
+        content = await queue.work(http, settings.count_seconds, jobs.draw, request)
+        return Response(content, media_type="image/gif" if request.animated else "image/png")
 
 
 # -- streamed responses ----------------------------------------------------------------------------

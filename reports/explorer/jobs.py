@@ -21,6 +21,7 @@ from retrograde.puzzles.puzzle_file import Puzzle, facts_of, read_puzzles, rules
 from retrograde.solver.report import SolveReport, solve_report
 from retrograde.tablebase import Tablebase, open_tablebase
 from retrograde.tablebase.querying import TableQuery, list_positions
+from tablut import svg
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError, UncompiledError
@@ -32,6 +33,7 @@ from tablut.play.players.registry import BestMoveResult, bestmove_result, ready_
 from tablut.play.players.simple import AlphaBetaPlayer
 from tablut.play.search.limits import SearchLimits
 from tablut.results import PerftCount, PerftResult, Result
+from tablut.strip import draw_line
 from tablut.variants import shipped_variant
 from tablut.work.clocks import wall_clock
 from tablut.work.progress import plural
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         GameRequest,
         MovesRequest,
         PerftRequest,
+        PictureRequest,
         SolveRequest,
     )
     from reports.explorer.work import Channel
@@ -138,6 +141,25 @@ def analyse_game(channel: Channel, request: AnalysisRequest, settings: Settings)
         channel.send("looked", {"ply": number, "plies": len(record.moves), "points": analyst.points})
 
     return analyse(record, analyst, watch).model_dump(mode="json")
+
+
+_FRAMES: Final = 300
+"""Maximum number of positions in an animation."""
+
+
+def draw(_: Channel, request: PictureRequest) -> bytes:
+    """Return a PNG picture of a position, or a GIF animation of the moves that led to it."""
+    from tablut.pictures import draw_gif, draw_png
+
+    board = request.board()
+    if not request.animated:
+        return draw_png(svg.board(board))
+    moves, start = [str(move) for move in board.move_stack], board.copy()
+    if len(moves) > _FRAMES:
+        raise InputError(f"has {len(moves):,} moves, but an animation shows at most {_FRAMES}", subject="game")
+    while start.ply:
+        start.pop()
+    return draw_gif(draw_line(board.variant, start.position, moves, pixels=320))
 
 
 def prove(channel: Channel, request: SolveRequest, limits: ProofLimits, folder: Path | None) -> SolvedResult:

@@ -159,6 +159,12 @@ class MovesRequest(PositionRequest):
         return board
 
 
+class PictureRequest(MovesRequest):
+    """A request for a picture of a position, or for an animation of the game that led to it."""
+
+    animated: Annotated[bool, Field(description="Whether to show all positions of the game, as a GIF.")] = False
+
+
 class SaveRequest(MovesRequest):
     """A request to write a game as a record."""
 

@@ -41,6 +41,7 @@
     grid.append(label(""));
     for (let file = 0; file < this.size; file++) grid.append(label(FILES[file]));
     grid.addEventListener("keydown", (event) => this.walk(event));
+    grid.addEventListener("pointerdown", (event) => this.drag(event));
     this.buttons[Math.floor(this.buttons.length / 2)].tabIndex = 0;
     holder.className = "";
     holder.replaceChildren(grid);
@@ -66,6 +67,35 @@
     this.buttons[at].tabIndex = -1;
     next.tabIndex = 0;
     next.focus();
+  };
+
+  /* Drag a piece to another square: the same as choosing both squares. */
+  Board.prototype.drag = function (down) {
+    const start = down.target.closest("button[data-square]"), piece = start && start.querySelector(".piece");
+    if (!piece || down.button !== 0) return;
+    let dragged = false;
+    const move = (event) => {
+      const by = [event.clientX - down.clientX, event.clientY - down.clientY];
+      if (!dragged && Math.hypot(by[0], by[1]) < 5) return;
+      dragged = true;
+      piece.style.transform = "translate(" + by[0] + "px, " + by[1] + "px)";
+      start.classList.add("dragged");
+    };
+    const up = (event) => {
+      removeEventListener("pointermove", move);
+      removeEventListener("pointerup", up);
+      removeEventListener("pointercancel", up);
+      piece.style.transform = "";
+      start.classList.remove("dragged");
+      if (!dragged || event.type === "pointercancel") return;
+      const under = document.elementsFromPoint(event.clientX, event.clientY).find((node) => this.buttons.includes(node));
+      if (!under || under === start) return;
+      if (!start.classList.contains("chosen")) this.chosen(start.dataset.square);
+      this.chosen(under.dataset.square);
+    };
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", up);
+    addEventListener("pointercancel", up);
   };
 
   /* Draw cells with marks: {last: [squares], targets: [squares], chosen: square, hinted: square}. */
@@ -97,6 +127,17 @@
     (takes || []).forEach((name) => { next[this.square(name)] = "."; });
     return next;
   };
+
+  /* In a frame of another page, show the board alone; elsewhere, offer the text that makes such a frame. */
+  if (new URLSearchParams(location.search).has("embed")) document.body.classList.add("embedded");
+  const offer = document.getElementById("embed");
+  if (offer) {
+    const quoted = (text) => text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;");
+    const address = location.href.split(/[?#]/)[0] + "?embed";
+    offer.hidden = false;
+    offer.querySelector("textarea").value =
+      '<iframe src="' + quoted(address) + '" title="' + quoted(document.title) + '" width="420" height="640" style="border: 0"></iframe>';
+  }
 
   window.Tablut = { Board: Board, cellsOf: cellsOf };
 })();

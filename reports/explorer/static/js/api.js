@@ -48,9 +48,9 @@ export async function get(path, { signal, search } = {}) {
   return arrived((await sent(path, { signal, headers: named(search) })).json());
 }
 
-export async function post(path, body, { signal, search, text = false } = {}) {
+export async function post(path, body, { signal, search, text = false, file = false } = {}) {
   const response = await sent(path, posted(body, signal, search));
-  return arrived(text ? response.text() : response.json());
+  return arrived(file ? response.blob() : text ? response.text() : response.json());
 }
 
 // Read the server-sent events of a POST and call `heard(name, data)` for each. Resolve with the data of the last one.

@@ -166,7 +166,7 @@ export class Asks {
   }
 
   post(name, path, body, options = {}) {
-    return this.#ask(name, options, (how) => post(path, body, { ...how, text: options.text }));
+    return this.#ask(name, options, (how) => post(path, body, { ...how, text: options.text, file: options.file }));
   }
 
   // `heard(event, data)` is called for each event of the answer.

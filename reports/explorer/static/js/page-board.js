@@ -28,7 +28,7 @@ const view = new BoardView(byId("board"), {
   instant: true,
 });
 const editing = editor(view, { asked: () => game.asked(), asks, begin: beginEditing, leave: refresh, done: open });
-const saved = saveGame(byId("save"), () => ({ game: game.whole, tags: game.tags, result: game.result, write: (text) => withTree(game, text) }));
+const saved = saveGame(byId("save"), () => ({ game: game.whole, shown: game, tags: game.tags, result: game.result, write: (text) => withTree(game, text) }));
 const thinking = engine({ game, view, asks, draw, play: (moves) => playLine(moves) });
 const tree = treeView(byId("made"), {
   go: (node) => {
@@ -260,7 +260,8 @@ const does = {
   flip: () => turn(2),
   rotate: () => turn(1),
   start: () => {
-    game.startFrom(null);
+    if (game.position) game.startFrom(null);
+    else game.goTo(0); // the moves and variations are kept
     refresh();
   },
 };

@@ -50,6 +50,7 @@ async function asksFor() {
 async function load(find, { given = false } = {}) {
   asks.change();
   const mine = (loading = {});
+  const ply = find === ofAddress ? new URLSearchParams(location.search).get("ply") : null;
   try {
     const said = await find();
     if (!said || loading !== mine) return;
@@ -83,7 +84,6 @@ async function load(find, { given = false } = {}) {
     byId("analysis-state").textContent = "Each position is searched, probed and, where possible, proved.";
     byId("decisive").hidden = byId("learn").hidden = true;
     byId("ply-said").textContent = "";
-    const ply = new URLSearchParams(location.search).get("ply");
     if (ply !== null) game.goTo(Number(ply) || 0);
     await show();
     byId("game").scrollIntoView({ block: "start" });
@@ -193,6 +193,12 @@ async function show() {
   byId("play-here").href = game.address("/play");
   saidOfPly();
   drawGraph();
+  // The ply is part of the address, which can be sent to others.
+  const address = game.address("/games", record.result ? { result: record.result } : {}, true);
+  if (location.pathname + location.search + location.hash !== address) {
+    history.replaceState(null, "", address);
+    keep(location.href, asked);
+  }
 }
 
 function go(ply) {
@@ -285,7 +291,7 @@ byId("analyse").addEventListener("click", async () => {
 const does = { first: () => go(0), undo: () => go(game.moves.length - 1), redo: () => go(game.moves.length + 1), last: () => go(game.moves.length + game.redo.length), flip: () => view.turn(2) };
 for (const [name, call] of Object.entries(does)) byId(name).addEventListener("click", call);
 onKeys({ ArrowLeft: "undo", ArrowRight: "redo", ArrowUp: "first", ArrowDown: "last", Home: "first", End: "last", f: "flip" }, does);
-const saved = saveGame(byId("save"), () => ({ game: new Game({ ...game, moves: [...game.moves, ...game.redo] }), tags: record.tags, result: record.result, write: (text) => withTree(tree, text) }));
+const saved = saveGame(byId("save"), () => ({ game: new Game({ ...game, moves: [...game.moves, ...game.redo] }), shown: game, tags: record.tags, result: record.result, write: (text) => withTree(tree, text) }));
 // The board takes over the variations and comments.
 byId("analyse-here").addEventListener("click", () => keepTree(tree));
 if (new URLSearchParams(location.search).has("moves")) load(ofAddress);
