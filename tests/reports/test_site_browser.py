@@ -11,6 +11,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.browser
 
@@ -50,6 +51,50 @@ def test_a_puzzle_is_refuted_hinted_and_solved_with_the_mouse_and_by_keys(site: 
     assert page.locator(".gallery li.done").count() == 1
     page.select_option("[name=rules]", "mcgill")
     assert page.locator(".gallery li:visible").count() < 60
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_men_are_dragged_and_a_board_is_embedded(
+    site: str, browser: Any, tmp_path: Path, width: int, height: int
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.goto(f"{site}/play/brandubh-02.html")
+
+    def drag(start: str, target: str) -> None:
+        page.locator("#board").scroll_into_view_if_needed()
+        boxes = [page.locator(f"[data-square={name}]").bounding_box() for name in (start, target)]
+        points = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes]
+        page.mouse.move(*points[0])
+        page.mouse.down()
+        page.mouse.move(*points[1], steps=4)
+        page.mouse.up()
+
+    before = page.inner_text("#say")
+    drag("d4", "a1")  # not legal: nothing moves
+    assert page.inner_text("#say") == before
+    drag("d4", "d7")
+    assert "Right. Black answers" in page.inner_text("#say")
+    page.click("#embed summary")
+    frame = page.input_value("#embed textarea")
+    other = tmp_path / "page.html"
+    other.write_text(f"<!doctype html><title>A page</title>{frame}", encoding="utf-8")
+    page.goto(other.as_uri())
+    inner = page.frames[1]
+    inner.wait_for_selector("[data-square=d4]")
+    assert not inner.locator("footer, .sidebar-drawer").first.is_visible()
+    assert inner.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.close()
+
+
+def test_the_search_works_from_a_file_and_the_boards_are_in_the_navigation(site: str, page: Any) -> None:
+    page.goto(f"{site}/search.html?q=brandubh")
+    page.wait_for_selector("#search-results li a")
+    page.goto(f"{site}/index.html")
+    first = page.locator(".sidebar-tree a").first
+    assert first.inner_text() == "Play on this site"
+    first.click()
+    page.click("a:has-text('Puzzles') >> nth=-1")
+    page.wait_for_selector(".gallery li")
 
 
 def test_a_board_is_walked_and_the_address_remembers(site: str, page: Any) -> None:

@@ -6,6 +6,7 @@ Skipped where something is missing, as the other tests in a browser.
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import pytest
 from explorers import running
 
 from reports.explorer.guard import Settings
+from tablut.board import Board
 from tablut.records import read_record
 from tests.support.browsing import move, opened, page_of, until
 from tests.support.waiting import PATIENCE
@@ -175,6 +177,45 @@ def test_a_line_of_the_engine_is_previewed_and_played(page: Any) -> None:
     third.click()
     made(page, 3)
     here(page, words[2])
+
+
+def test_a_message_does_not_move_the_board(page: Any) -> None:
+    opened(page, "/board?variant=brandubh")
+    before = page.locator("#board").bounding_box()
+    move(page, "d2-d3")
+    page.wait_for_selector("#message:not([hidden])")
+    assert page.locator("#board").bounding_box() == before
+    box = page.locator("#message").bounding_box()
+    assert 0 <= box["y"] < box["y"] + box["height"] <= page.viewport_size["height"]
+    page.click("#message")
+    assert page.is_hidden("#message")
+
+
+def test_a_game_of_60_plies_is_made_annotated_saved_and_loaded_again(page: Any) -> None:
+    choice, moves = random.Random(5), list[str]()
+    board = Board("ashton")
+    while board.ply < 60:
+        board.push(choice.choice(list(board.legal_moves)))
+        moves.append(str(board.peek()))
+        if board.outcome() is not None:  # another game
+            board, moves = Board("ashton"), []
+    opened(page, "/board?variant=ashton")
+    for number, text in enumerate(moves, 1):
+        move(page, text)
+        until(page, f"document.querySelectorAll('.made').length === {number} && !document.querySelector('.made.later')")
+        until(page, "document.querySelectorAll('#board button.movable').length > 0")
+    page.click("summary:has-text('Comment and mark')")
+    page.fill("#comment", "the last one")
+    page.select_option("#mark", "!!")
+    text = saved(page, "PGN")
+    opened(page, "/games")
+    page.fill("#record", text)
+    page.click("#load button.main")
+    page.wait_for_selector("#game:not([hidden]) .made")
+    made(page, 60)
+    page.keyboard.press("End")
+    page.wait_for_selector("#comment-said:has-text('the last one')")
+    assert read_record(text).marks == {60: "!!"}
 
 
 def test_the_engine_and_the_game_are_above_the_moves(page: Any) -> None:

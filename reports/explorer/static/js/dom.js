@@ -25,9 +25,14 @@ export function svg(tag, attributes = {}, ...children) {
   return node;
 }
 
-// Show a message on the page and announce it to screen readers.
+// Show a message over the page and announce it to screen readers. A press takes it away; one that is no error goes by
+// itself after a while.
+const GOES = 8000; // milliseconds
+let going = 0;
 export function say(line, kind = "") {
   const box = byId("message");
+  clearTimeout(going);
+  if (line && !kind) going = setTimeout(() => say(""), GOES);
   box.textContent = line;
   box.className = `message ${kind}`;
   box.hidden = !line;
