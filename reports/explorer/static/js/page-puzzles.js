@@ -11,6 +11,7 @@ import { showMade, showTurn } from "./panel.js";
 import { count, dayOf, puzzleOfDay, standingLine } from "./rating.js";
 import { rulebook, rulesOf } from "./rulebook.js";
 import { saveGame } from "./save.js";
+import { soundMove } from "./sound.js";
 
 const FILTERS = { rules: "variant", winner: "winner", plies: "plies", grade: "grade", "theme-of": "theme" };
 const progress = JSON.parse(localStorage.getItem("puzzles") || "{}");
@@ -200,6 +201,7 @@ async function ask(what, body, take, button = null, words = "Looking for a proof
 
 // A first move that the puzzle's file names is right at once; only the best defence has to be found.
 function attempt(move) {
+  soundMove(game.facts.moves.find((one) => one.move === move)?.captures.length > 0);
   const right = !moves.length && puzzle.right.includes(move);
   return ask("try", { moves: [...moves, move] }, judged, null, right ? "Right! Looking for a proof of the longest defence …" : undefined);
 }

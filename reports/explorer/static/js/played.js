@@ -9,11 +9,13 @@ const percent = (share) => `${Math.round(100 * share)} %`;
 function bar(move) {
   const shares = [["white", move.white], ["drawn", move.draw], ["black", move.black]].filter(([, games]) => games);
   const words = shares.map(([name, games]) => `${name} ${games}`).join(", ") || "no results";
-  return el("span", { class: "shares", role: "img", "aria-label": words, title: words }, ...shares.map(([name, games]) => {
+  const parts = shares.map(([name, games]) => {
     const part = el("span", { class: name });
     part.style.flexGrow = games;
     return part;
-  }));
+  });
+  const counts = el("span", { class: "counts", "aria-hidden": "true", text: shares.map(([name, games]) => `${name} ${games}`).join(", ") });
+  return el("span", {}, el("span", { class: "shares", role: "img", "aria-label": words, title: words }, ...parts), counts);
 }
 
 function row(move, play) {
@@ -34,7 +36,7 @@ export async function showPlayed(box, game, play, asks) {
   }
   if (!found) return;
   const count = `${found.total.toLocaleString("en")} game${found.total === 1 ? "" : "s"}`;
-  const head = el("tr", {}, ...["Move", "Games", "Results", "Points"].map((name) => el("th", { scope: "col", text: name })));
+  const head = el("tr", {}, ...["Move", "Games", "Results", `Points for ${game.facts.turn}`].map((name) => el("th", { scope: "col", text: name })));
   const references = found.games.map((one) => {
     const players = [one.white, one.black].filter(Boolean).join(" – ");
     const text = [players || "unnamed players", one.date, one.result, `${one.file}, game ${one.number}`].filter(Boolean).join(", ");
