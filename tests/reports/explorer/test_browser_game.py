@@ -116,7 +116,7 @@ def test_a_move_that_the_server_refuses_is_taken_back(page: Any) -> None:
 
 
 def test_earlier_positions_are_looked_at_while_the_game_goes_on(page: Any) -> None:
-    start(page, side="black")
+    opened(page, "/play?variant=brandubh&side=black&player=random&level=0&seed=5")
     plies(page, 0)
     first = men(page)
     for number in (2, 4):

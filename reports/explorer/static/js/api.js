@@ -1,3 +1,4 @@
+// @ts-check
 // Sending requests to the server, and reading its answers. Pages do not send requests themselves: they ask through
 // `asks.js`. A refusal becomes an ApiError with the server's one-line message.
 
@@ -44,16 +45,19 @@ const posted = (body, signal, search) => ({
 });
 
 // `search` names a request that may take long; `statusOf(search)` then tells how far it is.
+/** @param {string} path @param {{signal?: AbortSignal, search?: string}} [how] */
 export async function get(path, { signal, search } = {}) {
   return arrived((await sent(path, { signal, headers: named(search) })).json());
 }
 
+/** @param {string} path @param {any} body @param {{signal?: AbortSignal, search?: string, text?: boolean, file?: boolean}} [how] */
 export async function post(path, body, { signal, search, text = false, file = false } = {}) {
   const response = await sent(path, posted(body, signal, search));
   return arrived(file ? response.blob() : text ? response.text() : response.json());
 }
 
 // Read the server-sent events of a POST and call `heard(name, data)` for each. Resolve with the data of the last one.
+/** @param {string} path @param {any} body @param {(name: string, data: any) => void} heard @param {{signal?: AbortSignal, search?: string}} [how] */
 export async function stream(path, body, heard, { signal, search } = {}) {
   const response = await sent(path, posted(body, signal, search));
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,3 +1,4 @@
+// @ts-check
 // The way in which every page asks the server. A request belongs to what the page shows: it is aborted when the page
 // shows something else, and an answer about another position is dropped. A long request says what it does and for how
 // long, and can be stopped, which ends the work on the server as well. If the connection is lost, the page says so and
@@ -53,7 +54,12 @@ class Progress {
   // `button`, if there is one, stops the request while it runs. Otherwise `line` contains a button for this, unless the
   // page has its `own`. After a stop, `again()` is offered, if it is given.
   constructor({ line, words, button = null, own = false, again = null }, stop) {
-    Object.assign(this, { line, words, button, search: Math.random().toString(36).slice(2), since: Date.now() });
+    this.line = line;
+    this.words = words;
+    /** @type {any} */
+    this.button = button;
+    this.search = Math.random().toString(36).slice(2);
+    this.since = Date.now();
     this.waits = this.said = "";
     this.text = el("span", { text: words });
     this.more = el("span", { "aria-hidden": "true", text: " " }); // changes too often to be read out

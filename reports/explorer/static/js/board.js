@@ -1,3 +1,4 @@
+// @ts-check
 // An interactive board: the shapes of `shapes.js`, with a button on every square for pointer and keyboard.
 
 import { el, svg } from "./dom.js";
@@ -12,6 +13,7 @@ export class BoardView {
   // `onDrag(from, to)` for a man dragged to another square, or off the board (`to` is null).
   // With `instant`, a legal move is shown before `onMove`. While the board is locked, moves of the side `premoves` can be
   // planned: `onPlan(move)` is called for one, and with null to drop it.
+  /** @param {any} holder @param {Record<string, any>} [how] */
   constructor(holder, { onMove = () => {}, onIllegal = null, onLocked = null, onSquare = () => {}, onDrag = () => {}, onPlan = () => {}, instant = false, label = "Board", coordinates = true } = {}) {
     this.holder = holder;
     this.onMove = onMove;
@@ -29,6 +31,8 @@ export class BoardView {
     this.size = 0;
     this.cells = "";
     this.legal = [];
+    this.marks = [];
+    this.arrows = [];
     this.selected = null;
     this.editing = false;
     this.locked = false;
@@ -160,14 +164,8 @@ export class BoardView {
   show({ cells, legal = [], last = null, arrows = [], turn = "", locked = false, marks = [], planned = null }) {
     const [before, lastBefore] = [this.cells, this.last];
     const held = this.selected !== null && locked && this.premoves && cells[this.selected] === before[this.selected] ? this.selected : null;
-    this.cells = cells;
-    this.legal = legal;
-    this.last = last;
-    this.arrows = arrows;
+    Object.assign(this, { cells, legal, last, arrows, locked, marks, planned });
     this.turnName = turn;
-    this.locked = locked;
-    this.marks = marks;
-    this.planned = planned;
     this.selected = held;
     this.draw();
     this.slide(before, lastBefore);
@@ -377,7 +375,7 @@ export class BoardView {
       man?.removeAttribute("transform");
       if (event.type === "pointercancel") return;
       const below = document.elementFromPoint(event.clientX, event.clientY)?.closest?.("button[data-square]");
-      const target = below && this.squares.contains(below) ? below.dataset.square : null;
+      const target = below && this.squares.contains(below) ? below.getAttribute("data-square") : null;
       const start = squareName(square, this.size);
       if (this.editing) {
         if (!dragged || target === start) this.choose(square);

@@ -1,3 +1,4 @@
+// @ts-check
 // The clock of a game: seconds left for each side, and seconds added for each move.
 
 import { el } from "./dom.js";
@@ -12,6 +13,10 @@ function clockText(seconds) {
 }
 
 export class Clock {
+  /** @type {string[]} */ sides = [];
+  more = 0;
+  shown = (/** @type {Clock} */ _) => {};
+  ended = (/** @type {string} */ _) => {};
   #since = 0;
   #timer = null;
   #side = null;

@@ -1,8 +1,12 @@
+// @ts-check
 // Small helpers for the document: elements, messages, the clipboard.
 
+// Pages know what kind of element each of their identifiers names.
+/** @type {(id: string) => any} */
 export const byId = (id) => document.getElementById(id);
 
 // Create an element with properties (`class`, `text`, `on…`, attributes) and children; text is never parsed as markup.
+/** @param {string} tag @param {Record<string, any>} properties @param {(Node | string | null | undefined)[]} children @returns {any} */
 export function el(tag, properties = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -18,6 +22,7 @@ export function el(tag, properties = {}, ...children) {
 
 const svgNS = "http://www.w3.org/2000/svg";
 
+/** @param {string} tag @param {Record<string, any>} attributes @param {(Node | string)[]} children @returns {any} */
 export function svg(tag, attributes = {}, ...children) {
   const node = document.createElementNS(svgNS, tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);

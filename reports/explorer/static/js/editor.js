@@ -1,3 +1,4 @@
+// @ts-check
 // The editor of a position: men are put on the board, moved by dragging and removed, and all of this can be undone.
 
 import { squareOf } from "./shapes.js";
@@ -23,7 +24,7 @@ export function editor(view, { asked, asks, begin, leave, done }) {
   async function show() {
     const { cells, side } = drafts[at];
     view.show({ cells, turn: side === "w" ? "white" : "black" });
-    document.querySelector(`input[name=side][value=${side}]`).checked = true;
+    /** @type {any} */ (document.querySelector(`input[name=side][value=${side}]`)).checked = true;
     byId("undo").disabled = byId("first").disabled = at === 0;
     byId("redo").disabled = byId("last").disabled = at === drafts.length - 1;
     const position = (byId("position").value = `${rows(cells, view.size)} ${side}`);
@@ -74,8 +75,10 @@ export function editor(view, { asked, asks, begin, leave, done }) {
   });
   byId("edit-done").addEventListener("click", () => done(byId("position").value));
   byId("edit-clear").addEventListener("click", () => change({ cells: ".".repeat(view.size ** 2) }));
-  for (const input of document.querySelectorAll("input[name=tool]")) input.addEventListener("change", () => (tool = input.value));
-  for (const input of document.querySelectorAll("input[name=side]")) input.addEventListener("change", () => change({ side: input.value }));
+  /** @type {(name: string) => NodeListOf<HTMLInputElement>} */
+  const inputs = (name) => document.querySelectorAll(`input[name=${name}]`);
+  for (const input of inputs("tool")) input.addEventListener("change", () => (tool = input.value));
+  for (const input of inputs("side")) input.addEventListener("change", () => change({ side: input.value }));
 
   return {
     get on() {

@@ -1,3 +1,4 @@
+// @ts-check
 // The engine beside the board: its score, its best lines, and their arrows. A line is previewed on the board while the
 // pointer or the focus is on one of its moves, and played up to that move by a click.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // A game in the browser: rule set, position, moves made and taken back. The page address contains all of it.
 // Custom rules follow the `#`, which browsers do not send. They are sent with each request and stored nowhere else.
 
@@ -24,7 +25,20 @@ const MOST_KNOWN = 200;
 
 export class Game {
   constructor({ variant = "ashton", rules = null, position = null, moves = [] } = {}) {
-    Object.assign(this, { variant, rules, position, moves, redo: [] });
+    this.variant = variant;
+    /** @type {string | null} */
+    this.rules = rules;
+    /** @type {string | null} */
+    this.position = position;
+    /** @type {string[]} */
+    this.moves = moves;
+    /** @type {string[]} */
+    this.redo = [];
+    /** @type {any} */
+    this.facts = null;
+    /** @type {any} */
+    this.described = null;
+    this.key = "";
   }
 
   static fromAddress(fallback = "ashton") {
@@ -44,7 +58,7 @@ export class Game {
     if (this.position) said.set("position", this.position);
     const moves = whole ? [...this.moves, ...this.redo] : this.moves;
     if (moves.length) said.set("moves", moves.join(","));
-    if (moves.length > this.moves.length) said.set("ply", this.moves.length);
+    if (moves.length > this.moves.length) said.set("ply", String(this.moves.length));
     for (const [name, value] of Object.entries(more)) said.set(name, value);
     return `${path}?${said}${hiddenRules(this.rules)}`;
   }

@@ -1,3 +1,4 @@
+// @ts-check
 // Games stored in this browser, newest first: games played here, and records that were opened.
 
 const MOST = 30;

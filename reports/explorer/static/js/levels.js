@@ -1,3 +1,4 @@
+// @ts-check
 // The levels of the opponents. A level is a number of nodes or of playouts, which makes games reproducible.
 
 const NODES = [20, 100, 400, 1500, 6000, 25000, 100000, 400000];

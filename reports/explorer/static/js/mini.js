@@ -1,3 +1,4 @@
+// @ts-check
 // A small static board for lists.
 
 import { Asks } from "./asks.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // Puzzles from one's own games: positions before the errors that an analysis found. They are kept in this browser.
 
 import { BoardView } from "./board.js";
@@ -44,7 +45,9 @@ export async function solveMistake(number, asks) {
   const list = keptMistakes();
   const one = list[number];
   if (!one) throw new Error("this browser keeps no such position; analyse a game first");
-  for (const node of document.querySelectorAll("#solving .side .steps, #solving #read-move, #rules-panel")) node.hidden = true;
+  /** @type {NodeListOf<HTMLElement>} */
+  const unused = document.querySelectorAll("#solving .side .steps, #solving #read-move, #rules-panel");
+  for (const node of unused) node.hidden = true;
   byId("analyse").closest("p").hidden = true;
   const game = new Game({ variant: one.variant, position: one.start, moves: one.moves });
   const view = new BoardView(byId("board"), { onMove: (from, to) => attempt(`${from}-${to}`), onIllegal: (from, to) => game.whyNot(`${from}-${to}`, asks), instant: true });

@@ -1,3 +1,4 @@
+// @ts-check
 // The dialog for custom rules: a file or text, checked by the server, and stored in the page address.
 
 import { Asks } from "./asks.js";

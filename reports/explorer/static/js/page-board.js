@@ -1,3 +1,4 @@
+// @ts-check
 // The analysis board.
 
 import { Asks } from "./asks.js";
@@ -17,7 +18,7 @@ import { soundMove } from "./sound.js";
 import { TreeGame } from "./tree.js";
 import { keepTree, restoreTree, takeRecord, withTree } from "./tree-text.js";
 
-const game = TreeGame.fromAddress();
+const game = /** @type {TreeGame} */ (TreeGame.fromAddress());
 const asks = new Asks(() => game.facts?.position ?? null);
 const texts = new Asks(); // about the position at which the button was pressed
 const view = new BoardView(byId("board"), {

@@ -1,3 +1,4 @@
+// @ts-check
 // Endings: tablebase positions by value and material. Each opens on the board and shows its moves' values.
 
 import { Asks } from "./asks.js";
@@ -27,8 +28,8 @@ function named(material) {
 
 async function choose(button) {
   table = button.dataset;
-  for (const other of document.querySelectorAll("#tables button")) other.setAttribute("aria-pressed", other === button);
-  const about = document.querySelector(`#materials [data-table="${CSS.escape(table.table)}"]`);
+  for (const other of document.querySelectorAll("#tables button")) other.setAttribute("aria-pressed", String(other === button));
+  const about = /** @type {HTMLElement} */ (document.querySelector(`#materials [data-table="${CSS.escape(table.table)}"]`));
   byId("table-name").textContent = table.table;
   byId("material").replaceChildren(el("option", { value: "", text: "any" }), ...about.textContent.trim().split(/\s+/).map((material) => el("option", { value: material, text: named(material) })));
   byId("material").value = about.dataset.first;
@@ -44,10 +45,10 @@ async function ask(to = 0) {
   const said = new URLSearchParams(KINDS[byId("kind").value]);
   if (byId("to-move").value) said.set("side", byId("to-move").value);
   if (byId("material").value) said.set("material", byId("material").value);
-  said.set("most", PAGE);
-  said.set("skip", page * PAGE);
+  said.set("most", String(PAGE));
+  said.set("skip", String(page * PAGE));
   const address = new URLSearchParams({ table: table.table, kind: byId("kind").value, side: byId("to-move").value, material: byId("material").value });
-  if (page) address.set("page", page);
+  if (page) address.set("page", String(page));
   history.replaceState(null, "", `/endings?${address}`);
   const mine = (asking = {});
   byId("positions").setAttribute("aria-busy", true); // they answer the previous question
@@ -95,7 +96,7 @@ for (const id of ["kind", "to-move", "material"]) byId(id).addEventListener("cha
 
 const asked = new URLSearchParams(location.search);
 const buttons = [...document.querySelectorAll("#tables button")];
-const first = buttons.find((button) => button.dataset.table === asked.get("table")) || buttons[0];
+const first = buttons.find((button) => button.getAttribute("data-table") === asked.get("table")) || buttons[0];
 if (first) {
   if (asked.get("kind") in KINDS) byId("kind").value = asked.get("kind");
   if (asked.get("side")) byId("to-move").value = asked.get("side");

@@ -1,3 +1,4 @@
+// @ts-check
 // The page on game records, where a record can be loaded, stepped through and analysed.
 
 import { Asks } from "./asks.js";

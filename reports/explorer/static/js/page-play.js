@@ -1,3 +1,4 @@
+// @ts-check
 // A game against one of the toolkit's players, or of two people at one board. The address contains the whole game:
 // rules, position, moves, opponent, level, clock, and how it ended if not by the rules.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Puzzles: the list, and one puzzle solved move by move. The server proves correct moves and refutes the others.
 
 import { Asks } from "./asks.js";
@@ -57,7 +58,7 @@ function chosen() {
 
 function query() {
   const said = new URLSearchParams([...Object.keys(FILTERS), "state"].filter((id) => byId(id).value).map((id) => [id, byId(id).value]));
-  if (page) said.set("page", page);
+  if (page) said.set("page", String(page));
   return said;
 }
 

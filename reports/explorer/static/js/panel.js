@@ -1,3 +1,4 @@
+// @ts-check
 // The panel next to every board: whose turn it is, the moves made, and the legal moves with their values.
 
 import { chip, el, verdict } from "./dom.js";
@@ -58,6 +59,7 @@ export function showMade(box, facts, redo, go, grades = new Map(), at = facts.ma
 }
 
 // Show all legal moves, best first. `play(move)` makes a move, `look(move)` previews it on the board (null ends that).
+/** @param {any} box @param {any} facts @param {(move: string) => void} play @param {(move: string | null) => void} [look] */
 export function showLegal(box, facts, play, look = () => {}) {
   const known = facts.moves.some((move) => move.wdl);
   const rows = facts.moves.map((move) =>

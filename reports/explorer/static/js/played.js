@@ -1,3 +1,4 @@
+// @ts-check
 // The opening explorer beside the board: the moves played in the position, taken from the server's collection of games.
 
 import { el } from "./dom.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // Who plays a game: your side, the opponent, the level, the clock, and how the game ended if not by the rules. The
 // address of the page contains it.
 

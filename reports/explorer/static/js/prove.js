@@ -1,3 +1,4 @@
+// @ts-check
 // A proof of the position that is shown.
 
 import { byId, chip, el, plies, verdict } from "./dom.js";

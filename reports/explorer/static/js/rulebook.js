@@ -1,9 +1,11 @@
+// @ts-check
 // The dialog with a game's rules in words and pictures, which the server generates from the rule fields.
 
 import { Asks } from "./asks.js";
 import { byId, complain, el } from "./dom.js";
 import { miniBoard } from "./mini.js";
 
+/** @param {any} asks @param {{rules?: string | null, variant?: string}} game */
 export const rulesOf = (asks, { rules, variant }) => asks.post("rules", "/api/rulebook", rules ? { rules } : { variant });
 
 const picture = ({ terrain, position, arrows, taken, heading, said }) =>

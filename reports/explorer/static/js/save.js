@@ -1,3 +1,4 @@
+// @ts-check
 // Copying or downloading a game as text, in this toolkit's format or, if OpenTafl supports the rules, in OpenTafl's.
 
 import { Asks } from "./asks.js";

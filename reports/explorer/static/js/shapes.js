@@ -1,3 +1,4 @@
+// @ts-check
 // The shapes of a board, as in `tablut/svg.py`, and the names of its squares.
 
 import { svg } from "./dom.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // A soft knock for each move. It is off until a visitor turns it on, and made here: no file is loaded.
 
 import { byId } from "./dom.js";

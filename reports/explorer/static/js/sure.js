@@ -1,3 +1,4 @@
+// @ts-check
 // Buttons that end something: they ask for a second press, so that an accidental one does nothing.
 
 import { byId } from "./dom.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // Set the light or dark theme before the page is drawn; without a choice the system's setting applies.
 (() => {
   const chosen = localStorage.getItem("theme");

@@ -15,6 +15,7 @@ export class Node {
   constructor(move, parent) {
     this.move = move;
     this.parent = parent;
+    /** @type {number} */
     this.ply = parent ? parent.ply + 1 : 0;
   }
 }
@@ -32,12 +33,14 @@ export class TreeGame extends Game {
   }
 
   clear() {
+    /** @type {number} */
+    const before = this.edition ?? 0;
     this.root = new Node("", null);
     this.here = this.root;
     this.size = 0;
     this.tags = {};
     this.result = null;
-    this.edition = (this.edition ?? 0) + 1; // changes whenever the tree does, except by going from node to node
+    this.edition = before + 1; // changes whenever the tree does, except by going from node to node
   }
 
   /** The moves that lead to the position shown, as nodes. */
@@ -47,6 +50,7 @@ export class TreeGame extends Game {
     return path;
   }
 
+  // @ts-expect-error: a property of other games
   get moves() {
     return this.path.map(({ move }) => move);
   }
@@ -80,6 +84,7 @@ export class TreeGame extends Game {
     for (let node = this.here; node.parent; node = node.parent) node.parent.latest = node;
   }
 
+  // @ts-expect-error: a property of other games
   get redo() {
     const line = [];
     for (let node = this.next(this.here); node; node = this.next(node)) line.push(node.move);
