@@ -7,7 +7,7 @@ const NAMES = ["Beginner", "Novice", "Learner", "Casual", "Regular", "Strong", "
 const ONE_LEVEL = ["random", "greedy", "heuristic", "minimax3"];
 export const LEVELS = NODES.length;
 
-// Elo of alphabeta's levels above level 1, summed over matches between neighbours on brandubh: docs/notes/explorer.md.
+// Elo of alphabeta's levels above level 1, summed over matches between neighbours on brandubh: docs/explorer.md.
 const ELO = [0, 150, 320, 520, 630, 720, 800, 870];
 
 export function limits(player, level) {
