@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -59,7 +60,7 @@ class CommandSpec(NamedTuple):
     """Description of a sub-command whose module is not yet loaded.
 
     The target is ``module:attribute``, or a module that contains ``NAME_command``. A package lists its
-    commands in a tuple ``COMMANDS`` and registers this tuple under the entry point group ``tablut.commands``.
+    commands in a file ``commands.txt``, and is registered under the entry point group ``tablut.commands``.
     """
 
     name: str
@@ -76,14 +77,14 @@ class CommandSpec(NamedTuple):
         return module, attribute or f"{self.name}_command"
 
 
-def command_table(beside: str) -> tuple[CommandSpec, ...]:
-    """Read the commands from ``commands.txt`` in a module's folder.
+def command_table(package: str) -> tuple[CommandSpec, ...]:
+    """Read the commands of a package from its file ``commands.txt``.
 
     Each line contains the command's name, its group and its position within the group, the target, and the help text.
     Indented lines below a command are examples.
     """
     found: list[CommandSpec] = []
-    for line in Path(beside).with_name("commands.txt").read_text(encoding="utf-8").splitlines():
+    for line in files(package).joinpath("commands.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith(" "):
             found[-1] = found[-1]._replace(examples=(*found[-1].examples, line.strip()))
         else:
@@ -108,7 +109,7 @@ _HELP = "Explain a command: `tablut help COMMAND`."
 
 def command_specs() -> dict[str, CommandSpec]:
     """Return all commands in the installed packages, keyed by name, in the order of ``tablut --help``."""
-    found = [spec for entry in entry_points(group="tablut.commands") for spec in entry.load()]
+    found = [spec for entry in entry_points(group="tablut.commands") for spec in command_table(entry.value)]
     groups = [*GROUPS, *sorted({spec.group for spec in found} - GROUPS.keys())]
     return {spec.name: spec for spec in sorted(found, key=lambda spec: (groups.index(spec.group), spec.order))}
 
@@ -126,7 +127,7 @@ class _Program(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name, _, inner = _SHORT.get(cmd_name, cmd_name).partition(" ")
         # The other packages are asked only if the command is none of the game's own, because finding them takes long.
-        own = command_table(str(Path(__file__).parents[1] / "commands" / "commands.txt"))
+        own = command_table("tablut.commands")
         spec = next((spec for spec in own if spec.name == name), None) or self.specs.get(name)
         if spec is None:
             return None
