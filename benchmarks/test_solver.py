@@ -8,8 +8,8 @@ import time
 
 import pytest
 
+from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.solver.tier_solver import TierSolver
-from retrograde.solver.tiers import generations, tier_graph
 from tablut.variants import load_variant
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)

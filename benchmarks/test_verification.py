@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import retrograde
-from retrograde.tablebase.batch import UnpackedTiers
+from retrograde.tablebase.bulk_probing import UnpackedTiers
 from retrograde.tablebase.store import open_store
 from retrograde.verification.proof import CHECKED, FAILURES, RowRange, TierProof
 

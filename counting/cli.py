@@ -39,7 +39,7 @@ from tablut.results import ExactInt, Result, bfile, scientific
 from tablut.variants import Variant, load_variant
 from tablut.work.files import check_output
 from tablut.work.progress import plural
-from tablut.work.records import record_kind, write_record
+from tablut.work.sealed_records import record_kind, write_record
 
 
 class _Latex(Result):

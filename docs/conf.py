@@ -19,7 +19,7 @@ extensions = [
     "sphinx_copybutton",
     "docs.building.generated",
     "docs.building.mathml",
-    "reports.site.building",
+    "reports.site.site_builder",
 ]
 exclude_patterns = ["building", "paper", "search.md"]
 templates_path: list[str] = []

@@ -168,8 +168,8 @@ def solve_pps() -> float:
 
     An entry is a class of placements with one side to move. Each run solves all tiers of ashton with four men.
     """
+    from retrograde.solver.tier_graph import generations, tier_graph
     from retrograde.solver.tier_solver import TierSolver
-    from retrograde.solver.tiers import generations, tier_graph
 
     variant = load_variant("ashton")
     materials = [material for tiers in generations(tier_graph(variant, 4)) for material in tiers]

@@ -10,7 +10,7 @@ from typing import Final
 from counting import complexity
 from reports import bounds, census, endings, puzzles, reachable, solutions
 from reports.rendering import DATA, REDUCED_BOARDS, STUDIES, Artefact, drawing, hold, page, read_stored
-from reports.site.building import WALKS
+from reports.site.site_builder import WALKS
 from tablut import svg
 from tablut.position import Position
 from tablut.results import Result

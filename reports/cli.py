@@ -88,7 +88,7 @@ def report_command(out: str | None, site: str | None, check: bool) -> Reply:
 
 
 def _site_reply(folder: Path, *, check: bool) -> Reply:
-    from reports.site.building import build_site
+    from reports.site.site_builder import build_site
 
     with progress("building"):
         files = build_site(folder, check=check)

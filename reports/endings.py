@@ -16,7 +16,7 @@ from typing import Any, Final
 from counting.spaces import classes_by_material, spaces
 from reports.rendering import Artefact, check_line, drawing, hold, page, read_stored_all
 from retrograde.answers import LongestResult, TablebaseSummary, ZugzwangResult
-from retrograde.solver.tiers import tier_graph
+from retrograde.solver.tier_graph import tier_graph
 from retrograde.verification.verifying import Verification, standing_of
 from tablut import svg
 from tablut.board import Board

@@ -35,7 +35,7 @@ from tablut.provenance import Provenance
 from tablut.results import Result, grouped, scientific
 from tablut.variants import load_variant
 from tablut.work.files import read_bytes, write_bytes
-from tablut.work.records import read_model
+from tablut.work.sealed_records import read_model
 
 if TYPE_CHECKING:
     import jinja2

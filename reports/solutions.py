@@ -20,8 +20,8 @@ from reports.rendering import (
     page,
     read_stored_all,
 )
-from retrograde.solver.report import SolveReport
-from retrograde.solver.tiers import generations, tier_graph
+from retrograde.solver.solver_report import SolveReport
+from retrograde.solver.tier_graph import generations, tier_graph
 from tablut.position import Move, Position
 from tablut.strip import draw_strip
 from tablut.variants import load_variant

@@ -1,7 +1,7 @@
 """Result classes for tablebases, solved positions and puzzles, used by the commands, the result pages and the explorer.
 
 Results that appear only on result pages are created in `reports/studies/sources.py`. The result classes `PuzzleTree`
-and `PuzzleTrees` are defined in `retrograde.puzzles.game`.
+and `PuzzleTrees` are defined in `retrograde.puzzles.puzzle_game`.
 """
 
 from __future__ import annotations

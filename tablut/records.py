@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from tablut.errors import InputError, text_value
 from tablut.formats.bologna import looks_like_log, looks_like_system_log, read_logs, read_system_logs
-from tablut.formats.game import RECORD_BYTES, GameRecord, NoRulesError, first_game
+from tablut.formats.game_text import RECORD_BYTES, GameRecord, NoRulesError, first_game
 from tablut.formats.ludii import looks_like_trial, read_trial
 from tablut.formats.native import (
     looks_like_native,

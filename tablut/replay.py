@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from tablut.board import Board
 from tablut.errors import IllegalMoveError, InputError
-from tablut.formats.game import GameRecord, NoRulesError
+from tablut.formats.game_text import GameRecord, NoRulesError
 from tablut.formats.native import parsed_move
 from tablut.position import MoveText, Position, square_name
 from tablut.records import (
@@ -139,7 +139,7 @@ def fitting_rules(text: str) -> Variant:
     >>> fitting_rules("1. d2-e2 c4-c5")
     Traceback (most recent call last):
         ...
-    tablut.formats.game.NoRulesError: record: names no rule set, and its moves fit brandubh, brandubh-federation
+    tablut.formats.game_text.NoRulesError: record: names no rule set, and its moves fit brandubh, brandubh-federation
     """
     kind, fits, sites = kind_of(text) or NATIVE, dict[str, int](), set[str]()
     unruled = {number for number, game in _games(kind, text, None, _TRIED) if isinstance(game, NoRulesError)}

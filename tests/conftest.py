@@ -63,7 +63,7 @@ def _hearing_interrupts():
 @pytest.fixture(autouse=True, scope="session")
 def _shipped_tables_are_unpacked_once():
     """Share the tables that searchers load of what ships: unpacking takes a second, and nothing writes to them."""
-    from retrograde.tablebase import batch
+    from retrograde.tablebase import bulk_probing as batch
 
     shipped, unpack = Path(retrograde.__file__).parent / "data", batch.tiers_within
     kept = {}

@@ -16,7 +16,7 @@ from retrograde.tablebase.store import RootRecord, RulesRecord
 from tablut.play.arena.plan import MatchPlan, contestant
 from tablut.play.search.limits import SearchLimits
 from tablut.variants import load_variant, variant_names
-from tablut.work.records import digest_of, record_text
+from tablut.work.sealed_records import digest_of, record_text
 from tests.test_architecture import imports
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,7 +37,7 @@ OPTIONAL = {
     "distributed": {"tablut/work/run.py"},
     "open_spiel": {"tablut/env/__init__.py", "tablut/env/openspiel.py"},
     "pettingzoo": {"tablut/env/__init__.py", "tablut/env/aec.py"},
-    "sphinx": {"reports/site/building.py"},
+    "sphinx": {"reports/site/site_builder.py"},
 }
 
 

@@ -18,7 +18,7 @@ from counting.reachable import estimate
 from counting.spaces import spaces
 from retrograde.proofs import Solver, solve
 from retrograde.solver.solution import memory_needed
-from retrograde.solver.tiers import tier_graph
+from retrograde.solver.tier_graph import tier_graph
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import prober_for, shipped_store
 from tablut import Board, Move, Position, svg

@@ -13,7 +13,7 @@ import pytest
 from counting.census import census
 from counting.census.counted import CountRequest
 from counting.reachable.estimation import estimate
-from reports.verifying import verify_folder
+from reports.verify_command import verify_folder
 from retrograde.proofs.proving import ProofRun
 from tablut.play.arena import MatchPlan, contestant, play_match
 from tablut.play.search.limits import SearchLimits

@@ -155,7 +155,7 @@ def places(tmp_path: Path, made: dict[str, Path], monkeypatch: pytest.MonkeyPatc
     for long in (
         "reports.cli.progress",
         "retrograde.solver.build.build_tablebase",
-        "retrograde.solver.report.solve_report",
+        "retrograde.solver.solver_report.solve_report",
     ):
         monkeypatch.setattr(long, started)
     data = ROOT / "retrograde" / "data"

@@ -39,9 +39,9 @@ from numpy.typing import NDArray
 
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, split_mix, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.layout import is_wide
 from tablut.engine.packing import board_bits, field, king_width
-from tablut.engine.records import flat
 from tablut.engine.tables import Tables
 from tablut.variants import Variant
 

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from counting.census.words import below, last_not_above, minus, plus, quotient, real_of, table_of, times, words_at
 from tablut.engine.cells import bit_of, join, rank_cells, unrank_cells
 from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer
+from tablut.engine.kernel_records import flat
 from tablut.engine.packing import board_bits, field
-from tablut.engine.records import flat
 
 LABELS: Final = 3
 _WIDEST: Final = 128

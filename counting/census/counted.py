@@ -25,9 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counting.census.buckets import BINS, LEAVES, family_marks
-from counting.census.rows import RowFile, cut, open_rows, read_rows
-from counting.census.search import CensusSearch, PlyBuilder, TooLargeError
-from counting.census.store import (
+from counting.census.census_store import (
     HUNDREDTHS,
     CountRecord,
     Hundredth,
@@ -39,6 +37,8 @@ from counting.census.store import (
     tally_name,
     tally_owner,
 )
+from counting.census.rows import RowFile, cut, open_rows, read_rows
+from counting.census.search import CensusSearch, PlyBuilder, TooLargeError
 from counting.census.tasks import (
     SortTask,
     TallyTask,
@@ -54,8 +54,8 @@ from tablut.work.files import excerpt
 from tablut.work.ledger import drop
 from tablut.work.parts import PartSource
 from tablut.work.progress import plural, size_text
-from tablut.work.records import DamagedError, digest_of
 from tablut.work.run import PartResult
+from tablut.work.sealed_records import DamagedError, digest_of
 
 _SAMPLE_ROWS: Final = 200_000
 _SLACK: Final = 1.15

@@ -25,6 +25,7 @@ from tablut.engine.attacks import captures_at, mark_threats, slides_along, slide
 from tablut.engine.canonical import ImageTables, least_image, table_entries
 from tablut.engine.distant import is_far, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import generate, make, outcome_of_ply, toggle, toggle_captured, unmake
 from tablut.engine.layout import (
     board_items,
@@ -41,7 +42,6 @@ from tablut.engine.layout import (
 )
 from tablut.engine.packing import board_bits, king_width, least_images, pack, unpack
 from tablut.engine.perft import has_way_out
-from tablut.engine.records import flat
 from tablut.engine.tables import Tables
 from tablut.position import NARROW
 from tablut.rules.outcome import KING_ESCAPED, UNDECIDED

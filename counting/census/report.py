@@ -11,10 +11,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
+from counting.census.census_store import (
+    HUNDREDTHS,
+    WHOLE,
+    CensusStore,
+    CountRecord,
+    Hundredth,
+    PlyRecord,
+    SealedPly,
+    ended,
+)
 from counting.census.counted import Counted, CountRequest, count_ply
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
 from counting.census.search import CensusLimits, CensusSearch, Resources, TooLargeError
-from counting.census.store import HUNDREDTHS, WHOLE, CensusStore, CountRecord, Hundredth, PlyRecord, SealedPly, ended
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.engine import engine_for

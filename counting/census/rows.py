@@ -39,7 +39,7 @@ from counting.census.toolbox import COUNTERS
 from tablut.work.direct import Buffer
 from tablut.work.ledger import damaged
 from tablut.work.parts import PartFile, PartWriter, open_part
-from tablut.work.records import Count, Part
+from tablut.work.sealed_records import Count, Part
 
 READ_BYTES: Final = 8 << 20
 """Number of bytes that a merge reads from a file in one call."""

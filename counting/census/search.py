@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar
 import numpy as np
 
 from counting.census.buckets import FIXING, LEAVES, by_leaf
+from counting.census.census_store import CensusStore, PlyRecord, SealedPly, contradiction, ended, excess, part_sums
 from counting.census.expansion import EXPANSION_COUNTERS
 from counting.census.rows import cut, leaf_counts, open_rows, read_rows, rows_digest
-from counting.census.store import CensusStore, PlyRecord, SealedPly, contradiction, ended, excess, part_sums
 from counting.census.tasks import ExpandTask, MergeTask, RowTask, write_part
 from counting.census.toolbox import start_rows, toolbox
 from tablut.errors import InputError
@@ -38,8 +38,8 @@ from tablut.work.clocks import thread_clock
 from tablut.work.ledger import damaged
 from tablut.work.parts import Owner, PartFile, PartSource
 from tablut.work.progress import Observer, duration, plural, size_text
-from tablut.work.records import DamagedError, digest_of
 from tablut.work.run import Mending, PartResult, made_part, run_parts
+from tablut.work.sealed_records import DamagedError, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

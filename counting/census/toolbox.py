@@ -24,10 +24,10 @@ from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.engine.canonical import image_tables
 from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import count_moves
 from tablut.engine.layout import board_items, count_of, king_of, side_of
 from tablut.engine.packing import unpack
-from tablut.engine.records import flat
 from tablut.engine.tables import Tables, build_tables
 from tablut.position import NARROW
 from tablut.variants import Variant

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counting.census.buckets import LEAVES, by_leaf
+from counting.census.census_store import PlyRecord, StoreAbout, StoredCensus, ended, excess, stored_folders
 from counting.census.expansion import BLACK_WON, DECIDED
 from counting.census.rows import RowFile, cut, leaf_counts, leaf_digests, leaves_digest, read_rows, spans
-from counting.census.store import PlyRecord, StoreAbout, StoredCensus, ended, excess, stored_folders
 from counting.census.toolbox import COUNTERS, start_rows, toolbox
 from symmetry import Symmetry
 from tablut.engine import Engine, engine_for

@@ -32,7 +32,7 @@ from symmetry import count_orbits
 from tablut.errors import numbers, whole_number
 from tablut.results import ExactInt, Result
 from tablut.variants import VariantLike, as_variant
-from tablut.work.records import Count, Digest, Record, read_record
+from tablut.work.sealed_records import Count, Digest, Record, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

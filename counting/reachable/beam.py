@@ -7,7 +7,7 @@ homes. No position is visited twice, so the game that is found does not repeat a
 decided, because un-moves take back only plies that did not end the game. Rules on repetition and move limits are
 ignored. If a search ends without ever dropping a position for lack of space, it has visited the target's whole backward
 tree. This does not prove that the target is unreachable, because positions are identified only by 64-bit keys.
-`counting.reachable.games` lists the tree exactly.
+`counting.reachable.proof_games` lists the tree exactly.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from counting.reachable.lemmas import LemmaTables, board_lemma, is_start
 from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import key_change, position_key, unmake
 from tablut.engine.layout import (
     board_items,
@@ -35,7 +36,6 @@ from tablut.engine.layout import (
     target_of,
     undo_captured,
 )
-from tablut.engine.records import flat
 from tablut.engine.tables import Tables, build_tables
 from tablut.engine.unmoves import build_origins, most_unmoves, unmoves
 from tablut.position import NARROW, diagram_cells

@@ -2,7 +2,7 @@
 
 The first line is a header with the game, the sample range and the totals. Each other line describes one sample, in
 order. A file is compressed if its name ends in ``.gz``. A file is read line by line, with limits on its size. Its
-contents are not trusted: `counting.reachable.checker` checks them.
+contents are not trusted: `counting.reachable.certificate_checker` checks them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablut.errors import InputError, fault_of
 from tablut.work.files import FileKind, beginning, excerpt, read_lines, write_bytes
-from tablut.work.records import fields_of, read_model
+from tablut.work.sealed_records import fields_of, read_model
 
 SampledSpace = Literal["undecided", "decided"]
 """The sampled space: undecided positions with the side to move, or final placements with the kind of ending."""

@@ -25,7 +25,7 @@ from tablut.variants import Variant
 from tablut.work.files import child
 from tablut.work.ledger import Kind
 from tablut.work.parts import Owner, PartFile, PartWriter, open_part
-from tablut.work.records import Count, Digest, Part, Record, digest_of, read_model
+from tablut.work.sealed_records import Count, Digest, Part, Record, digest_of, read_model
 
 
 class SampleTally(NamedTuple):

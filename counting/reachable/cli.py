@@ -146,7 +146,7 @@ def check_command(file: str, variant: str | None) -> Reply:
     Every sample is drawn again, every proof game is replayed, and every lemma is applied again. The
     exit code is 1 if a certificate is wrong.
     """
-    from counting.reachable.checker import check_file
+    from counting.reachable.certificate_checker import check_file
 
     with progress("check") as observer:
         observer.begin("certificates")

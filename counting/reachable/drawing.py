@@ -52,7 +52,7 @@ from counting.census.words import (
 from tablut.engine import engine_for
 from tablut.engine.cells import bit_of, join, set_at, spread
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
-from tablut.engine.records import flat
+from tablut.engine.kernel_records import flat
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.position import NARROW

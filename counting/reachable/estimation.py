@@ -21,8 +21,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, get_args
 
+from counting.reachable.certificate_checker import LEMMAS, Checker
 from counting.reachable.certificates import CERTIFICATES, PositionCertificate, SampledSpace, write_file
-from counting.reachable.checker import LEMMAS, Checker
 from counting.reachable.chunks import (
     KIND,
     Chunk,
@@ -39,8 +39,8 @@ from counting.reachable.chunks import (
     write_chunk,
 )
 from counting.reachable.drawing import GENERATOR, drawer_for
-from counting.reachable.games import EXCLUSIONS, ending_index, settle_endings, settle_samples
 from counting.reachable.lemmas import LAST_MOVE
+from counting.reachable.proof_games import EXCLUSIONS, ending_index, settle_endings, settle_samples
 from counting.reachable.tallies import count_lemmas, surviving
 from counting.spaces import FINAL, classes, spaces
 from tablut.engine import engine_for

@@ -3,9 +3,9 @@
 The lemmas are proved in ``docs/notes/reachability.md``. Under ashton, they take less than a microsecond per placement.
 
 `lemma` returns the number of the lemma that excludes a counted placement, or 0 if no lemma applies. Lemmas are numbered
-from 1 in the order of `counting.reachable.checker.LEMMAS`. To find locked pieces, `lemma` repeatedly removes a piece
-that could have arrived last among the remaining pieces. This is called *peeling*. The pieces that cannot be removed are
-locked, unless the starting position contains all of them.
+from 1 in the order of `counting.reachable.certificate_checker.LEMMAS`. To find locked pieces, `lemma` repeatedly
+removes a piece that could have arrived last among the remaining pieces. This is called *peeling*. The pieces that
+cannot be removed are locked, unless the starting position contains all of them.
 
 `placement_lemma` and `board_lemma` return the same number, but they work on sets of cells, in *rounds*. A round removes
 all pieces that could have come from an adjacent empty cell and that certainly capture nothing on arrival. A piece that
@@ -39,6 +39,7 @@ from tablut.engine.cells import (
 )
 from tablut.engine.distant import has_shieldwalls, is_far
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import can_move, toggle
 from tablut.engine.layout import (
     board_items,
@@ -55,7 +56,6 @@ from tablut.engine.layout import (
     shift_of,
     side_of,
 )
-from tablut.engine.records import flat
 from tablut.engine.tables import WALK
 from tablut.engine.unmoves import OriginTables, build_origins, has_unmove, line_origins, would_capture
 from tablut.position import NARROW, diagram_cells

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from counting.census.words import Words
 from counting.exclusions.counts import published_exclusions
 from counting.exclusions.sets import LockedSet, parse_set
-from counting.reachable.checker import LEMMAS
+from counting.reachable.certificate_checker import LEMMAS
 from counting.reachable.drawing import (
     BATCH,
     BATCH_WORDS,
@@ -32,8 +32,8 @@ from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.engine.cells import is_empty, join, set_at, without
 from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer
+from tablut.engine.kernel_records import flat
 from tablut.engine.layout import board_items
-from tablut.engine.records import flat
 from tablut.indexing import PlacementIndex
 from tablut.position import NARROW
 from tablut.variants import Variant

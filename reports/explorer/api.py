@@ -50,8 +50,8 @@ from reports.rendering import with_provenance
 from reports.rulebook import Rulebook, rulebook
 from retrograde.answers import ProbeResult, SolvedResult, probe_result
 from retrograde.proofs import ProofLimits
-from retrograde.solver.report import SolveReport
 from retrograde.solver.solution import memory_needed
+from retrograde.solver.solver_report import SolveReport
 from tablut import svg
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError, did_you_mean

@@ -32,7 +32,7 @@ from reports.explorer.jobs import get_ready, list_puzzles
 from reports.explorer.requests import known_players
 from reports.explorer.work import VISITOR, JobQueue, Workers
 from reports.rendering import templates
-from reports.site.building import OPENINGS, stored_walk, walk_data
+from reports.site.site_builder import OPENINGS, stored_walk, walk_data
 from tablut import __version__, svg
 from tablut.board import Board
 from tablut.errors import TablutError

@@ -23,7 +23,7 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError, UncompiledError
 from tablut.formats import bologna, opentafl
-from tablut.formats.game import GameRecord
+from tablut.formats.game_text import GameRecord
 from tablut.formats.opentafl import write_game
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import a_ply_earlier, unforced, value_of, verdict_of

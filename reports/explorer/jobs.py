@@ -16,9 +16,9 @@ from reports.explorer.guard import NotFoundError, Settings
 from reports.rulebook import variations
 from retrograde.answers import SolutionResult, SolvedResult, tier_result
 from retrograde.proofs import ProofLimits, Solver
-from retrograde.puzzles.game import PuzzleGame
 from retrograde.puzzles.puzzle_file import Puzzle, facts_of, read_puzzles, rules_of
-from retrograde.solver.report import SolveReport, solve_report
+from retrograde.puzzles.puzzle_game import PuzzleGame
+from retrograde.solver.solver_report import SolveReport, solve_report
 from retrograde.tablebase import Tablebase, open_tablebase
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut import svg

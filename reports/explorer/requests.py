@@ -19,7 +19,7 @@ from starlette.requests import Request
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, VariantError
-from tablut.formats.game import NoRulesError
+from tablut.formats.game_text import NoRulesError
 from tablut.formats.opentafl import write_game
 from tablut.formats.reading import read_position
 from tablut.play.players import PLAYERS, player_names
@@ -30,7 +30,7 @@ from tablut.variants.library import FILE_BYTES, is_own_name
 from tablut.variants.schema import parse_variant
 from tablut.work.files import excerpt
 from tablut.work.progress import plural
-from tablut.work.records import TwiceError, read_json
+from tablut.work.sealed_records import TwiceError, read_json
 
 MOST_MOVES: Final = 1000
 _LISTED_GAMES: Final = 500

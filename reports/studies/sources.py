@@ -29,8 +29,8 @@ from retrograde.answers import (
     info_of,
 )
 from retrograde.proofs import ProofLimits
-from retrograde.puzzles.game import PuzzleTrees, puzzle_tree
 from retrograde.puzzles.puzzle_file import COLLECTION, read_puzzles
+from retrograde.puzzles.puzzle_game import PuzzleTrees, puzzle_tree
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import Tablebase, best_line
 from retrograde.tablebase.querying import Listed, TableQuery, list_positions

@@ -1,11 +1,11 @@
-"""The commands ``tablut puzzle list``, ``show`` and ``play``; `retrograde.cli.proving` adds ``solve`` and ``check``."""
+"""The commands ``tablut puzzle list``, ``show`` and ``play``; `prove_commands` has ``solve`` and ``check``."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from retrograde.cli.proving import check_command, nodes_option, solve_command
+from retrograde.cli.prove_commands import check_command, nodes_option, solve_command
 from retrograde.puzzles.puzzle_file import (
     Filter,
     PuzzleFacts,
@@ -31,8 +31,8 @@ from tablut.work.progress import plural
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from retrograde.puzzles.game import PuzzleGame
     from retrograde.puzzles.puzzle_file import Puzzle
+    from retrograde.puzzles.puzzle_game import PuzzleGame
 
 app = Group(help="Solve puzzles, and prove wins, losses and draws.")
 
@@ -128,7 +128,7 @@ _one_puzzle: Decorator = bundle(
 def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Reply:
     """Draw a puzzle and state its task, without giving the solution."""
     from retrograde.proofs.win_search import ProofLimits
-    from retrograde.puzzles.game import solve_puzzle
+    from retrograde.puzzles.puzzle_game import solve_puzzle
 
     tempting = puzzle.tags.get("tempting", "")
     shown = _ShownPuzzle(
@@ -198,7 +198,7 @@ def play_command(puzzle: Puzzle, moves: tuple[str, ...], nodes: int) -> Reply:
     the puzzle was left unsolved; 3: the limits were reached before a move was judged.
     """
     from retrograde.proofs.win_search import ProofLimits
-    from retrograde.puzzles.game import open_puzzle
+    from retrograde.puzzles.puzzle_game import open_puzzle
 
     live = Live()
     game = interruptible(partial(open_puzzle, puzzle, ProofLimits(nodes=nodes)))

@@ -39,7 +39,7 @@ from tablut.work.machine import physical_memory
 from tablut.work.progress import plural, size_text
 
 if TYPE_CHECKING:
-    from retrograde.solver.report import SideCounts, SolveReport
+    from retrograde.solver.solver_report import SideCounts, SolveReport
     from retrograde.tablebase.probing import Tablebase
     from retrograde.tablebase.querying import TableQuery
     from retrograde.verification.verifying import Verification
@@ -81,7 +81,7 @@ def build_command(
     program sends them, so use only a cluster that you trust.
     """
     from retrograde.solver.build import build_tablebase
-    from retrograde.solver.tiers import check_build
+    from retrograde.solver.tier_graph import check_build
     from retrograde.tablebase.store import is_store, open_store
 
     materials = read_materials(material)
@@ -283,7 +283,7 @@ def _missing(
     The error names the command that builds the missing tier if this machine can build it, or explains why the position
     is impossible.
     """
-    from retrograde.solver.tiers import check_build
+    from retrograde.solver.tier_graph import check_build
     from retrograde.tablebase.probing import shipped_store
 
     game, (attackers, defenders) = tablebase.variant, board.position.material
@@ -442,8 +442,8 @@ def solve_command(rules: Variant, store: str | None, threads: int, memory: int |
     Each position is valued as if a game began with this position. Under a move limit, a win must
     therefore end within the limit. Distances are in plies to the end under best play.
     """
-    from retrograde.solver.report import solve_report
     from retrograde.solver.solution import memory_needed
+    from retrograde.solver.solver_report import solve_report
 
     needed = memory_needed(rules)
     limit = memory << 20 if memory else physical_memory()

@@ -5,7 +5,7 @@ legal moves. Many positions occur in the tree repeatedly, directly or as images 
 only the strategy is saved. For each position in the tree with the winner to move, up to symmetry, the strategy contains
 the move and the number of plies within which the winner wins. Most of these positions have a move that wins
 immediately, and are left out. The rest of the tree follows from the rules, and the checker
-(`retrograde.proofs.checker`) regenerates it.
+(`retrograde.proofs.strategy_checker`) regenerates it.
 
 A proof that a side never loses is saved in the same way. It has a move for each position with that side to move. The
 number of plies is then 0 for each position, and null in the header.
@@ -35,7 +35,7 @@ from tablut.errors import InputError, fault_of
 from tablut.position import SideName
 from tablut.variants import Variant, load_variant, shipped_name, variant_names
 from tablut.work.files import FileKind, beginning, excerpt, read_lines, write_bytes
-from tablut.work.records import Digest, Part, fields_of, read_model
+from tablut.work.sealed_records import Digest, Part, fields_of, read_model
 
 if TYPE_CHECKING:
     from pathlib import Path

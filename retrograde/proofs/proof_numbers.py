@@ -55,6 +55,7 @@ from retrograde.proofs.table import (
 from tablut.engine.attacks import escape_targets, is_legal, king_capture, king_slides, may_end_afar, winner_of
 from tablut.engine.distant import has_shieldwalls
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, read_word
+from tablut.engine.kernel_records import flat, record_at
 from tablut.engine.kernels import (
     can_move,
     count_moves,
@@ -78,7 +79,6 @@ from tablut.engine.layout import (
     undo_captured,
 )
 from tablut.engine.packing import flip, king_width, pack, unpack
-from tablut.engine.records import flat, record_at
 from tablut.play.search.evaluation import evaluate
 from tablut.rules.outcome import UNDECIDED
 

@@ -1,9 +1,10 @@
 """The search behind `tablut prove`, which proves or refutes a claim about a position on one or many machines.
 
-A task searches one leaf of the tree (`retrograde.proofs.tree`), up to a maximum number of moves. The results of tasks,
-called answers, are saved to the store in parts, about every 20 seconds. If a run is killed, only the tasks since the
-last part are lost, and these are run again. When the root is proved, further tasks extract the strategies of the leaves
-that the proof needs. These strategies are also saved, and are joined with the tree's own moves to form the certificate.
+A task searches one leaf of the tree (`retrograde.proofs.proof_tree`), up to a maximum number of moves. The results of
+tasks, called answers, are saved to the store in parts, about every 20 seconds. If a run is killed, only the tasks since
+the last part are lost, and these are run again. When the root is proved, further tasks extract the strategies of the
+leaves that the proof needs. These strategies are also saved, and are joined with the tree's own moves to form the
+certificate.
 
 A win that is proved in this way does not depend on the rules on repetition, because no game that follows the strategy
 repeats a position.
@@ -23,12 +24,23 @@ import numpy as np
 from pydantic import Field
 
 from retrograde.proofs.certificate import certificate_of
-from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proof_numbers import MOST_PLIES
+from retrograde.proofs.proof_tree import (
+    CHILD,
+    ENTRY,
+    KIND,
+    LEAF,
+    TASK,
+    Node,
+    ProofTree,
+    SearchRecord,
+    TreeStore,
+    row_type,
+)
 from retrograde.proofs.solver import is_lost_at_once
 from retrograde.proofs.strategy import HoldingSearch, NotWonError, PackedStrategy, joined, needed, strategy_of, text_of
+from retrograde.proofs.strategy_checker import StrategyCheck
 from retrograde.proofs.table import INFINITE, LONGEST
-from retrograde.proofs.tree import CHILD, ENTRY, KIND, LEAF, TASK, Node, ProofTree, SearchRecord, TreeStore, row_type
 from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from retrograde.tablebase.probing import prober_for
 from tablut.engine import engine_for
@@ -98,8 +110,8 @@ class Proving(Result):
     ``within`` is an upper bound on the number of plies that a proved win takes; ``dtm`` is the exact number, or null if
     it is not known.
 
-    ``checked`` is True if the plain rules have confirmed the result (`retrograde.proofs.checker`). If not, the result
-    relies on the search and the store's contents. The same applies to the status of each first move.
+    ``checked`` is True if the plain rules have confirmed the result (`retrograde.proofs.strategy_checker`). If not, the
+    result relies on the search and the store's contents. The same applies to the status of each first move.
 
     The result for a draw has two ``halves``, and each has its own certificate. One half proves that white does not win,
     and the other half proves that black does not win.

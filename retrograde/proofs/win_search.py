@@ -21,8 +21,8 @@ from retrograde.proofs.table import INFINITE, LONGEST, for_thread, keep_values, 
 from tablut.engine import engine_for
 from tablut.engine.engine import position_keys
 from tablut.engine.jit import ahead
+from tablut.engine.kernel_records import directory
 from tablut.engine.layout import SIDE_AT, head, new_board
-from tablut.engine.records import directory
 from tablut.errors import InputError, MachineError
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING, Verdict, unforced, verdict_of

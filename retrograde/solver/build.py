@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from retrograde.solver.slices.building import SliceBuild, scratch_folder, to_codes
+from retrograde.solver.tier_graph import generations, least_classes, tier_bytes, tier_graph, too_little
 from retrograde.solver.tier_solver import TierSolver
-from retrograde.solver.tiers import generations, least_classes, tier_bytes, tier_graph, too_little
 from retrograde.tablebase.store import DamagedTableError, open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
@@ -28,15 +28,15 @@ from tablut.variants import as_variant
 from tablut.work.clocks import cpu_clock, wall_clock
 from tablut.work.files import store_path
 from tablut.work.progress import Observer
-from tablut.work.records import TooOldError
 from tablut.work.run import LocalScheduler, open_scheduler
+from tablut.work.sealed_records import TooOldError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.tiers import Material
+    from retrograde.solver.tier_graph import Material
     from retrograde.tablebase.store import Store
     from tablut.variants import Variant, VariantLike
     from tablut.work.run import Scheduler

@@ -17,7 +17,7 @@ each parent whose value is not final. The direction with fewer positions is chos
 
 A tier that is solved as a whole is a single slice. If there are several slices, each slice keeps in memory only the
 white-to-move positions of its own rows. New values of black-to-move positions are then sent to other slices as messages
-(`retrograde.solver.slices.tasks`), instead of being propagated directly to white-to-move positions.
+(`retrograde.solver.slices.slice_tasks`), instead of being propagated directly to white-to-move positions.
 
 The terms *item*, *row* and *entry* are defined in `retrograde.solver.kernels`.
 
@@ -39,7 +39,7 @@ from retrograde.solver.kernels.backward import backward_pass
 from retrograde.solver.kernels.context import FULL, LOSSES, WINS, Pass, new_messages
 from retrograde.solver.kernels.forward import forward_pass, immediate_pass
 from tablut.engine.jit import ahead
-from tablut.engine.records import directory
+from tablut.engine.kernel_records import directory
 from tablut.indexing.values import ALIAS, CODES, code_of, is_loss, lost_in, plies_of, won_in
 from tablut.work.progress import plural
 

@@ -23,14 +23,14 @@ from retrograde.solver.build import build_tablebase, stored_items
 from retrograde.solver.kernels.context import Marking
 from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
 from retrograde.solver.passes import SolverError, on_threads
+from retrograde.solver.tier_graph import CLASSES_A_SECOND, generations, least_classes, tier_graph
 from retrograde.solver.tier_solver import TierSolver
-from retrograde.solver.tiers import CLASSES_A_SECOND, generations, least_classes, tier_graph
 from retrograde.tablebase.probing import best_line, unlimited_board
 from retrograde.tablebase.store import tier_name
 from retrograde.tablebase.writer import create
 from tablut.board import Board
+from tablut.engine.kernel_records import directory
 from tablut.engine.layout import new_board
-from tablut.engine.records import directory
 from tablut.errors import THREADS, InputError, numbers
 from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex

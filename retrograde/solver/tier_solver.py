@@ -18,7 +18,7 @@ import numpy as np
 
 from retrograde.solver.kernels.context import Context, new_context, row_array_sizes
 from retrograde.solver.passes import SolverError, TierPasses, describe_step, is_last
-from retrograde.solver.tiers import tier_graph
+from retrograde.solver.tier_graph import tier_graph
 from tablut.engine.tables import Mover, board_lines, build_tables, line_masks, slide_masks
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex, tier_index

@@ -3,7 +3,7 @@
 from retrograde.tablebase.probing import RatedMove, Tablebase, open_tablebase
 from retrograde.tablebase.store import DamagedTableError, TablebaseError
 from tablut.prober import MissingTableError
-from tablut.work.records import TooNewError, TooOldError
+from tablut.work.sealed_records import TooNewError, TooOldError
 
 __all__ = [
     "DamagedTableError",

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from retrograde.tablebase.batch import BatchProber
+    from retrograde.tablebase.bulk_probing import BatchProber
     from tablut.indexing.tier_tables import TierValues
 
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
@@ -288,7 +288,7 @@ class Tablebase:
 
     @cached_property
     def _batch(self) -> BatchProber:
-        from retrograde.tablebase.batch import BatchProber
+        from retrograde.tablebase.bulk_probing import BatchProber
 
         return BatchProber(self.store, self._code)
 
@@ -334,7 +334,7 @@ class Tablebase:
         TablebaseError
             If a tier to be loaded is damaged.
         """
-        from retrograde.tablebase.batch import tiers_within
+        from retrograde.tablebase.bulk_probing import tiers_within
 
         return tiers_within(self.store, memory)
 

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retrograde.tablebase.batch import value_table
+from retrograde.tablebase.bulk_probing import value_table
 from retrograde.tablebase.store import Store, StoredTier, TablebaseError, slices, tier_name
 from tablut.engine.layout import new_board
 from tablut.engine.tables import build_tables

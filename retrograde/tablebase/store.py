@@ -13,10 +13,10 @@ grouped into shards, and each shard is written once, by one writer. A tier is wr
 renamed, so a tier folder is always complete. The same input always produces the same bytes. The files are written by
 `retrograde.tablebase.writer`.
 
-Each group has a sealed record (`tablut.work.records`) as its attributes. Two layers protect a store's integrity. A
-tier's record contains the length and the SHA-256 of each of its files, and a digest of the record reveals any change to
-the record itself. Digests of decoded values serve another purpose: they allow a table to be compared with the published
-one, no matter how its files were compressed.
+Each group has a sealed record (`tablut.work.sealed_records`) as its attributes. Two layers protect a store's integrity.
+A tier's record contains the length and the SHA-256 of each of its files, and a digest of the record reveals any change
+to the record itself. Digests of decoded values serve another purpose: they allow a table to be compared with the
+published one, no matter how its files were compressed.
 
 Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs is therefore
 derived from the tier's length, never from a directory listing. Before a file is read, the program checks that the file
@@ -45,9 +45,9 @@ from tablut.position import WIDEST, SideName
 from tablut.prober import MissingTableError
 from tablut.variants import Variant
 from tablut.variants.model import CAMP_LETTERS, Rules
-from tablut.work import records
+from tablut.work import sealed_records as records
 from tablut.work.files import beside, excerpt, store_path
-from tablut.work.records import Count, DataFile, Digest, Part, Record, check_data
+from tablut.work.sealed_records import Count, DataFile, Digest, Part, Record, check_data
 
 TierPart = Literal["white", "black", "representatives"]
 TablebaseError = records.StoreError

@@ -43,7 +43,7 @@ from tablut.position import SideName
 from tablut.variants import Variant
 from tablut.work import files, ledger
 from tablut.work.files import lock_folder, store_path, sync_names, write_text
-from tablut.work.records import data_file
+from tablut.work.sealed_records import data_file
 
 CHUNK: Final = 1 << 20
 """Number of entries in a chunk. A chunk is always unpacked as a whole."""

@@ -18,9 +18,9 @@ import numpy as np
 
 from tablut.engine.attacks import may_capture, may_end_afar, slides_from, winner_of
 from tablut.engine.jit import I64, advance, called, inlined, kernel
+from tablut.engine.kernel_records import directory, record_at
 from tablut.engine.kernels import generate, make, unmake
 from tablut.engine.layout import cells_dtype, count_of, king_of, new_board, put_side, start_of, target_of, undo_captured
-from tablut.engine.records import directory, record_at
 from tablut.engine.tables import Tables, build_tables
 from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, place_of, row_of, set_board, tier_at
 from tablut.indexing.tier_tables import TierTables, code_at, is_loss, plies_of, rank_places, sort_in
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.tablebase.batch import UnpackedTiers
+    from retrograde.tablebase.bulk_probing import UnpackedTiers
     from tablut.indexing.tiers import TierIndex
     from tablut.variants import Variant
 

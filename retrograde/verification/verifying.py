@@ -46,12 +46,12 @@ from tablut.prober import MissingTableError
 from tablut.results import Result
 from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition, NaiveResult
 from tablut.work.progress import Observer
-from tablut.work.records import Count, Digest, Part, Record, read_record, write_record
+from tablut.work.sealed_records import Count, Digest, Part, Record, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from retrograde.tablebase.batch import UnpackedTiers
+    from retrograde.tablebase.bulk_probing import UnpackedTiers
     from tablut.variants import Variant
 
 Standing = Literal["same", "unknown", "different"]
@@ -250,7 +250,7 @@ def _prove_tiers(
     report: Verification,
     prove: Callable[[StoredTier, UnpackedTiers], None],
 ) -> None:
-    from retrograde.tablebase.batch import UnpackedTiers
+    from retrograde.tablebase.bulk_probing import UnpackedTiers
 
     digests = {(tier.record.attackers, tier.record.defenders): digest for tier, digest in sound}
     materials = list(digests)

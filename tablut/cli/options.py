@@ -25,7 +25,7 @@ from tablut.work import files
 from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
-    from tablut.formats.game import GameRecord
+    from tablut.formats.game_text import GameRecord
 
 _MATERIAL = re.compile(r"([0-9]{1,3})v([0-9]{1,3})", re.ASCII)
 
@@ -248,7 +248,7 @@ def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
 @contextmanager
 def suggesting_rules(origin: str = "") -> Iterator[None]:
     """Add the way out, and the name of the file if it is given, to the error for a record that names no rule set."""
-    from tablut.formats.game import NoRulesError
+    from tablut.formats.game_text import NoRulesError
     from tablut.records import name_source
 
     try:

@@ -4,9 +4,9 @@ This module is the only compiled implementation of these rules. The engine, sear
 Move generation and whole plies are implemented in `tablut.engine.kernels`. For speed, `tablut.engine.perft` and
 `counting.census.expansion`, which process every move of every position, enumerate the moves themselves.
 
-Functions take flat tables (`tablut.engine.records.flat`) and a pointer to the board, and are inlined unless stated
-otherwise. A *line* is a row or a column, and a *place* is a cell's index on its line. A *pair of masks* consists of one
-mask for the places on a cell's row and one for the places on its column. Each direction is one bit, as in
+Functions take flat tables (`tablut.engine.kernel_records.flat`) and a pointer to the board, and are inlined unless
+stated otherwise. A *line* is a row or a column, and a *place* is a cell's index on its line. A *pair of masks* consists
+of one mask for the places on a cell's row and one for the places on its column. Each direction is one bit, as in
 `tablut.engine.tables`.
 """
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.layout import is_wide
 from tablut.engine.packing import board_bits, field, flip, king_width, least_images, next_row
-from tablut.engine.records import flat
 from tablut.position import NARROW
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tablut.engine import kernels
 from tablut.engine.jit import kernel, pointer
+from tablut.engine.kernel_records import flat
 from tablut.engine.layout import (
     KING_AT,
     SIDE_AT,
@@ -21,7 +22,6 @@ from tablut.engine.layout import (
     soldiers_of,
 )
 from tablut.engine.packing import count_children, expand, pack_all, unpack_all
-from tablut.engine.records import flat
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
 from tablut.formats.reading import BoardLike

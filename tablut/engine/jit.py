@@ -1,7 +1,7 @@
 """Decorators that compile kernels, and low-level intrinsics that kernels use.
 
 Kernels are compiled without bounds checks, release the GIL, and are cached on disk (`tablut.engine.kernel_cache`). The
-functions that kernels call, the *parts*, are compiled only as far as linking requires (`tablut.engine.parts`).
+functions that kernels call, the *parts*, are compiled only as far as linking requires (`tablut.engine.kernel_parts`).
 Compilation time is recorded (`tablut.work.clocks`). The cache and the parts use private numba APIs, which may change in
 any release. With a version of numba that has not been tested, or if ``TABLUT_PUBLIC_NUMBA`` is set, numba's public
 decorator is used instead. The results are the same, but each run compiles everything again and takes twice as long to
@@ -9,9 +9,9 @@ do so.
 
 numba updates an array's reference count whenever the array is passed to a function, and LLVM does not move these
 updates out of loops. With a tuple of thirty arrays, these updates cost 200 ns per ply. Therefore a kernel that Python
-calls converts its arrays to bare pointers once, using `pointer` or, for a whole record, `tablut.engine.records.flat`.
-All functions that it calls work on pointers. A pointer does not keep its array alive. At its end, the kernel therefore
-calls `keep` on each array that it has allocated.
+calls converts its arrays to bare pointers once, using `pointer` or, for a whole record,
+`tablut.engine.kernel_records.flat`. All functions that it calls work on pointers. A pointer does not keep its array
+alive. At its end, the kernel therefore calls `keep` on each array that it has allocated.
 
 A note on types: numba gives ``uint64 + 1`` the type int64, and accepts ``1 << 70`` without an error. Line arithmetic
 therefore uses int64 throughout (half a line has at most 19 bits). Values of 64 bits (words and keys) are converted with
@@ -47,7 +47,7 @@ PRIVATE: Final = numba.__version__.startswith(TESTED) and not os.environ.get("TA
 
 if PRIVATE:
     from tablut.engine.kernel_cache import KernelCache, attach_cache, compile_beside
-    from tablut.engine.parts import dispatcher_of
+    from tablut.engine.kernel_parts import dispatcher_of
 else:
     clocks.forget_kernels(
         "TABLUT_PUBLIC_NUMBA is set"

@@ -48,7 +48,7 @@ import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
 
-from tablut.engine.parts import PartContext
+from tablut.engine.kernel_parts import PartContext
 from tablut.errors import TablutError
 from tablut.work import clocks
 from tablut.work.files import ABANDONED, read_bytes, remove_temporaries, write_bytes
@@ -141,7 +141,7 @@ _IMPORT: Final = re.compile(r"^(?:from ([\w.]+) )?import (\([^)]*\)|[^\n#]*)", r
 """Pattern that matches the imports at the top level of a module. Imports for type checkers are indented and do not
 match.
 """
-_COMPILER: Final = "tablut.engine.parts"
+_COMPILER: Final = "tablut.engine.kernel_parts"
 _OWN: Final = ("symmetry", "tablut", "counting", "retrograde", "reports")
 
 
@@ -324,7 +324,7 @@ class KernelCache(FunctionCache):
 
     def _sources(self) -> tuple[str, str]:
         """Return the digests of all sources that a compiled version depends on."""
-        # The module need not import `tablut.engine.parts`, but is compiled by it.
+        # The module need not import `tablut.engine.kernel_parts`, but is compiled by it.
         return source_digest(*self._source), source_digest(_COMPILER, _path_of(_COMPILER))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

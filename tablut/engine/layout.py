@@ -17,8 +17,8 @@ move stays on its row, ``end`` is the target's file. Otherwise, ``end`` is the t
 compiled separately for the two layouts, which they distinguish by the lines' type.
 
 Functions that take tables and a board are inlined into kernels. These functions take flat tables
-(`tablut.engine.records.flat`) and a pointer to the board. `new_board`, `head`, `images_of_moves` and `captured_cells`
-are meant to be called from Python.
+(`tablut.engine.kernel_records.flat`) and a pointer to the board. `new_board`, `head`, `images_of_moves` and
+`captured_cells` are meant to be called from Python.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import count_moves, generate, make, toggle, unmake
 from tablut.engine.layout import (
     BoardArray,
@@ -36,7 +37,6 @@ from tablut.engine.layout import (
     target_of,
     undo_captured,
 )
-from tablut.engine.records import flat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

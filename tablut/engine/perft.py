@@ -16,6 +16,7 @@ import numpy as np
 from tablut.engine.attacks import captures_at, mark_threats, slides_along, wins_afar
 from tablut.engine.distant import is_far, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import (
     captured_key,
     count_moves,
@@ -41,7 +42,6 @@ from tablut.engine.layout import (
     side_of,
     start_of,
 )
-from tablut.engine.records import flat
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:

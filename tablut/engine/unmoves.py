@@ -29,6 +29,7 @@ import numpy as np
 from tablut.engine.attacks import captures_at, king_falls_to, open_way, wins_afar
 from tablut.engine.distant import has_shieldwalls, is_far, restorable_rows
 from tablut.engine.jit import I64, advance, apart, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import can_move, make, toggle, toggle_captured, unmake
 from tablut.engine.layout import (
     ATTACKERS_AT,
@@ -57,7 +58,6 @@ from tablut.engine.layout import (
     undo_of,
 )
 from tablut.engine.packing import pack, unpack
-from tablut.engine.records import flat
 from tablut.engine.tables import Blocks, Mover, Tables, board_lines, build_tables, freeze, line_masks, slide_masks
 from tablut.position import diagram_cells
 

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.pieces import pieces_of
-from tablut.env.encoding import PLANES, encoding_for
-from tablut.env.kernels import (
+from tablut.env.batch_kernels import (
     ENDS,
     ILLEGAL,
     ILLEGAL_FOR_WHITE,
@@ -30,6 +29,7 @@ from tablut.env.kernels import (
     show_all,
     step_all,
 )
+from tablut.env.encoding import PLANES, encoding_for
 from tablut.errors import InputError, shown_value, whole_number
 from tablut.formats.reading import PositionLike, as_position
 from tablut.indexing.values import MISSING

@@ -30,12 +30,12 @@ from math import isqrt
 from typing import Any, Final, Literal, get_args
 
 from tablut.errors import InputError, shown_value
-from tablut.formats.game import GameRecord, overruled, start_under
+from tablut.formats.game_text import GameRecord, overruled, start_under
 from tablut.position import OTHER_SIDE, Move, MoveText, Position, Side, parse_square, square_name
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, shipped_variant
 from tablut.work.files import excerpt
-from tablut.work.records import read_json
+from tablut.work.sealed_records import read_json
 
 # -- states, moves and names in JSON -------------------------------------------------------
 

@@ -16,7 +16,7 @@ from math import isqrt
 from typing import Final, NoReturn
 
 from tablut.errors import InputError
-from tablut.formats.game import GameRecord, NoRulesError, start_under
+from tablut.formats.game_text import GameRecord, NoRulesError, start_under
 from tablut.position import Move, MoveText, Position, Side
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant

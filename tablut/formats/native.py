@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from tablut.errors import InputError
-from tablut.formats.game import GameRecord, NoRulesError, further_games, overruled, start_under
+from tablut.formats.game_text import GameRecord, NoRulesError, further_games, overruled, start_under
 from tablut.formats.opentafl import read_rules, rules_source
 from tablut.formats.reading import read_position
 from tablut.position import MoveText, Position

@@ -23,7 +23,7 @@ from itertools import groupby
 from typing import Any
 
 from tablut.errors import InputError
-from tablut.formats.game import GameRecord, commented, further_games, overruled, start_under
+from tablut.formats.game_text import GameRecord, commented, further_games, overruled, start_under
 from tablut.position import Move, MoveText, Position, Side, expand_row, parse_square, square_name
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant

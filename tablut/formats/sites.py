@@ -22,13 +22,13 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from tablut.errors import InputError, shown_value
-from tablut.formats.game import GameRecord, NoRulesError, start_under
+from tablut.formats.game_text import GameRecord, NoRulesError, start_under
 from tablut.formats.native import parsed_move
 from tablut.formats.opentafl import read_position
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, shipped_variant, variant_names
 from tablut.work.files import excerpt
-from tablut.work.records import read_json
+from tablut.work.sealed_records import read_json
 
 Kind = TypeVar("Kind", str, list[Any], dict[str, Any])
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import toggle
 from tablut.engine.layout import BoardArray, board_items, count_of, half_of, king_of, put_count, put_king, put_side
-from tablut.engine.records import flat
 from tablut.engine.tables import Tables
 from tablut.indexing.tier_tables import TierTables, rank_places, sort_in, unrank_places
 from tablut.position import WIDEST

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from symmetry import Symmetry
 from tablut.engine.jit import I64, inlined, items_at, keep, kernel, pointer, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.layout import cells_dtype
-from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import values
 from tablut.indexing.tiers import KingOrbits, TierIndex, king_orbits

@@ -36,7 +36,7 @@ from tablut.errors import InputError, whole_number
 from tablut.indexing.placements import PlacementIndex, unrank_combination
 from tablut.position import Position, Side
 from tablut.variants import Variant
-from tablut.work.records import StoreError
+from tablut.work.sealed_records import StoreError
 
 
 class KingOrbits(NamedTuple):

@@ -26,11 +26,11 @@ from tablut.cli.options import (
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Reply, interruptible, progress
 from tablut.errors import InputError
-from tablut.formats.game import RECORD_BYTES
+from tablut.formats.game_text import RECORD_BYTES
 from tablut.indexing.values import Wdl, value_of, verdict_of, within_limit
 from tablut.play.bridges import player_for
 from tablut.play.collection import UnreadGame, read_sources
-from tablut.play.options import (
+from tablut.play.player_options import (
     complete_player,
     depth_option,
     hash_option,

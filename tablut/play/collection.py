@@ -22,7 +22,7 @@ import numpy as np
 
 from tablut.board import Board
 from tablut.errors import InputError, MachineError, input_failure, output_failure, whole_number
-from tablut.formats.game import GameRecord, player_name
+from tablut.formats.game_text import GameRecord, player_name
 from tablut.formats.native import parsed_move
 from tablut.play.collection_file import COLLECTION, CollectionFile, begin_file, finish_file, is_sqlite, open_file
 from tablut.position import Move, Position
@@ -34,7 +34,7 @@ from tablut.variants import Variant, as_variant, shipped_variant, variant_names
 from tablut.variants.schema import parse_variant, write_variant
 from tablut.work.files import excerpt, read_bytes, replacing
 from tablut.work.progress import plural
-from tablut.work.records import digest_of
+from tablut.work.sealed_records import digest_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from tablut.errors import InputError, UseError, input_failure
 from tablut.work.files import FileKind, excerpt
-from tablut.work.records import DamagedError, check_version
+from tablut.work.sealed_records import DamagedError, check_version
 
 _BLOCKS: Final = {"games": ("id", 64), "visits": ("rules, position, part", 1024)}
 """For each table with digests: its first columns, which order the rows, and the number of rows in a block."""

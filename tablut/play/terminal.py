@@ -353,7 +353,7 @@ class TerminalGame:
         return interruptible(lambda: adviser.choose(board, self._settings.advice))
 
     def _table(self) -> None:
-        from tablut.play.search.probing import probe_moves
+        from tablut.play.search.table_probing import probe_moves
 
         prober = self._settings.prober()
         if prober is None:

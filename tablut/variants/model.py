@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serial
 from symmetry import Symmetry, dihedral, stabiliser
 from tablut.position import diagram_cells, parse_square, position_text, square_name
 from tablut.work.files import brief
-from tablut.work.records import digest_of, fields_of
+from tablut.work.sealed_records import digest_of, fields_of
 
 
 @brief

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 from tablut.work.files import child, lock_folder, remove_temporaries, store_path, sync_names, writing
-from tablut.work.records import DamagedError, Record, StoreError, read_record, write_record
+from tablut.work.sealed_records import DamagedError, Record, StoreError, read_record, write_record
 
 Head = TypeVar("Head", bound=Record)
 REMEDY: Final = "continuing the work makes it again"

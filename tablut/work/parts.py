@@ -40,7 +40,7 @@ from tablut.errors import OutputError, input_failure
 from tablut.work.direct import PAGE, Buffer, read_span, write_span
 from tablut.work.files import temporary_beside, writing
 from tablut.work.ledger import damaged
-from tablut.work.records import Count, Digest, Part, check_version, read_model
+from tablut.work.sealed_records import Count, Digest, Part, check_version, read_model
 
 BLOCK: Final = 1 << 16
 """Number of items in a compressed block, which is unpacked as a whole."""

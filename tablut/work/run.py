@@ -32,7 +32,7 @@ from tablut.errors import THREADS, InputError, MachineError, TablutError
 from tablut.work.clocks import thread_clock
 from tablut.work.files import excerpt
 from tablut.work.ledger import drop_files
-from tablut.work.records import DamagedError
+from tablut.work.sealed_records import DamagedError
 
 if TYPE_CHECKING:
     from tablut.work.parts import Owner, PartFile

@@ -12,18 +12,18 @@ from fuses import Fuse, KilledError
 
 from counting.census import census
 from counting.census.buckets import LEAF_BITS, family_bins, family_marks
+from counting.census.census_store import HUNDREDTHS, CensusStore, CountRecord
 from counting.census.counted import Counted, CountRequest, count_ply
 from counting.census.rows import leaves_digest, open_rows, read_rows
 from counting.census.search import CensusLimits, CensusSearch, Resources, TooLargeError
-from counting.census.store import HUNDREDTHS, CensusStore, CountRecord
 from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.variants import Variant, load_variant
 from tablut.work.progress import Observer
-from tablut.work.records import record_text
 from tablut.work.run import ClusterScheduler, LocalScheduler
+from tablut.work.sealed_records import record_text
 from tests.twins.codes import plain_bin
 
 Captured = pytest.CaptureFixture[str]

@@ -98,7 +98,7 @@ def test_a_hopeless_census_is_refused_before_it_begins(monkeypatch: pytest.Monke
 def test_what_is_done_is_shown_before_the_refusal(tmp_path: Path, capsys: Captured) -> None:
     store = tmp_path / "store with blanks"
     arguments = ["census", "-v", "ashton-5-4v0", "--plies", "12", "--store", str(store)]
-    free = "counting.census.store.CensusStore.free_bytes"
+    free = "counting.census.census_store.CensusStore.free_bytes"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(free, lambda self: 20_000)
         assert run([*arguments, "--json"]) == 2

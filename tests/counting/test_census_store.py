@@ -17,10 +17,10 @@ from fuses import Fuse, KilledError
 
 from counting.census import census
 from counting.census.buckets import FIXING, LEAVES, by_leaf
+from counting.census.census_store import FORMAT_VERSION, CensusStore, PlyRecord
 from counting.census.report import CensusReport
 from counting.census.rows import ExpansionStats, open_rows, put_rows, read_rows, rows_digest
 from counting.census.search import CensusLimits, CensusSearch, Resources, TooLargeError
-from counting.census.store import FORMAT_VERSION, CensusStore, PlyRecord
 from counting.census.tasks import write_part
 from counting.census.toolbox import toolbox
 from counting.census.verification import published_digests, verify_census
@@ -29,8 +29,8 @@ from tablut.errors import InputError, MachineError
 from tablut.variants import load_variant
 from tablut.work.parts import Owner, PartWriter
 from tablut.work.progress import Observer
-from tablut.work.records import read_record, record_text
 from tablut.work.run import LocalScheduler
+from tablut.work.sealed_records import read_record, record_text
 from tests.support.effort import slow_but
 from tests.support.sealing import place_of, reseal
 
@@ -480,7 +480,7 @@ def test_more_positions_than_the_board_has_are_refused(
     sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from counting import spaces as module
-    from counting.census import store as extent
+    from counting.census import census_store as extent
 
     few = module.spaces(SHORT)["no_end"].material()
     few = module.CountsByMaterial(tuple(tuple(min(count, 80) for count in row) for row in few.rows))

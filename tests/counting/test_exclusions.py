@@ -34,7 +34,7 @@ from counting.exclusions.sets import (
     symmetries_of,
     without_king,
 )
-from counting.reachable.checker import PlainReach
+from counting.reachable.certificate_checker import PlainReach
 from counting.spaces import FINAL, classes, soldiers, spaces
 from tablut import variants
 from tablut.cli.shell import run

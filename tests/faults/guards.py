@@ -99,8 +99,8 @@ def check() -> None:
 @cache
 def _exact() -> list[tuple[Any, str, Callable[..., Any]]]:
     """Return what makes arrays with room around them or keeps them, wherever it is named, and what is to do so here."""
-    from retrograde.solver.slices import plan
-    from retrograde.tablebase import batch as scratch
+    from retrograde.solver.slices import slice_plan as plan
+    from retrograde.tablebase import bulk_probing as scratch
     from tablut.play.search import transposition
     from tablut.work import direct as memory
 

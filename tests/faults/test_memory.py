@@ -159,7 +159,7 @@ class Asked:
 
     def men(self) -> int:
         """Return with how many men all tiers together have at most `PLACES` placements."""
-        from retrograde.solver.tiers import tier_graph
+        from retrograde.solver.tier_graph import tier_graph
 
         whole = 1 + self.variant.attackers + self.variant.defenders
         sizes = {men: tier_graph(self.variant, men).nodes(data="positions") for men in range(2, min(whole, 6) + 1)}
@@ -170,7 +170,7 @@ def in_slices() -> AbstractContextManager[object]:
     """Build every tier with defenders in slices, as if it were too large for the memory."""
     from retrograde.solver import build
     from retrograde.solver.slices import building
-    from retrograde.solver.slices.plan import even_cuts
+    from retrograde.solver.slices.slice_plan import even_cuts
 
     patches = ExitStack()
     patches.enter_context(patch.object(build, "_is_too_large", lambda _variant, material, _memory: material[1] > 0))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reports.site.building import build_site
+from reports.site.site_builder import build_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,8 +3,8 @@
 import pytest
 
 from counting.reachable import estimate
+from counting.reachable.certificate_checker import Checker
 from counting.reachable.certificates import PositionCertificate
-from counting.reachable.checker import Checker
 from counting.reachable.drawing import drawer_for
 from reports.census import results as census_results
 from reports.reachable import CLOSED, EXAMPLES, GAMES, ClosedSample, explanations, results, share

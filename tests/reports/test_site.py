@@ -15,11 +15,11 @@ import pytest
 from counting import bounds
 from reports.catalogue import first_page
 from reports.puzzles import results as solutions
-from reports.site import building
-from reports.site.building import pictures, tree_data, walks
+from reports.site import site_builder as building
+from reports.site.site_builder import pictures, tree_data, walks
 from reports.studies.sources import walked
-from retrograde.puzzles.game import puzzle_tree
 from retrograde.puzzles.puzzle_file import read_puzzles
+from retrograde.puzzles.puzzle_game import puzzle_tree
 from tablut.cli.shell import run
 from tablut.results import grouped
 from tests.support.markup import Page
@@ -151,7 +151,7 @@ def test_data_of_a_page_cannot_end_its_script() -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a site have one page: what is written where does not depend on what it is."""
-    monkeypatch.setattr("reports.site.building._built", lambda place: {"index.html": b"<p>one</p>"})
+    monkeypatch.setattr("reports.site.site_builder._built", lambda place: {"index.html": b"<p>one</p>"})
 
 
 def test_a_site_is_written_checked_and_mended(small: None, tmp_path: Path, capsys: Captured) -> None:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from retrograde.proofs.solver import Solver
 from retrograde.solver.build import build_tablebase
-from retrograde.solver.report import SolveReport, solve_report
 from retrograde.solver.solution import SolvedGame
+from retrograde.solver.solver_report import SolveReport, solve_report
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.store import open_store
 from retrograde.verification.verifying import verify

@@ -8,7 +8,7 @@ import pytest
 from kills import killed_at
 
 from retrograde.solver.build import build_tablebase
-from retrograde.solver.tiers import generations, tier_graph
+from retrograde.solver.tier_graph import generations, tier_graph
 from retrograde.tablebase.store import open_store
 from retrograde.verification.verifying import standing_of, verify
 from tablut.cli.shell import run

@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 
 from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier
 from retrograde.solver.kernels.context import row_array_sizes
-from retrograde.solver.slices import building, tasks
+from retrograde.solver.slices import building
+from retrograde.solver.slices import slice_tasks as tasks
 from retrograde.solver.slices.building import scratch_folder
-from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts
+from retrograde.solver.slices.slice_plan import SlicedTier, cut_tier, even_cuts
+from retrograde.solver.tier_graph import estimate_build, generations, least_memory, tier_bytes, tier_graph
 from retrograde.solver.tier_solver import TierSolver
-from retrograde.solver.tiers import estimate_build, generations, least_memory, tier_bytes, tier_graph
 from retrograde.tablebase import writer
 from retrograde.tablebase.store import TablebaseError, open_store
 from retrograde.tablebase.writer import create, writing
@@ -32,8 +33,8 @@ from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError
 from tablut.variants import Variant, load_variant
 from tablut.work import parts
-from tablut.work.records import DamagedError
 from tablut.work.run import LocalScheduler, open_scheduler
+from tablut.work.sealed_records import DamagedError
 from tests.support.effort import MORE, examples, slow_but
 from tests.support.endings import contents
 from tests.support.strategies import small_variants

@@ -8,8 +8,8 @@ import pytest
 
 from counting.census import census
 from reports.solutions import results
-from retrograde.solver.report import SolveReport, solve_report
 from retrograde.solver.solution import SolvedGame, memory_needed
+from retrograde.solver.solver_report import SolveReport, solve_report
 from retrograde.tablebase.probing import open_tablebase
 from retrograde.tablebase.store import open_store
 from retrograde.verification.verifying import verify

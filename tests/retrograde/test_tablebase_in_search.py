@@ -15,15 +15,15 @@ from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.jit import advance, kernel, pointer
-from tablut.engine.records import flat
+from tablut.engine.kernel_records import flat
 from tablut.indexing.tier_tables import TierValues
 from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import MISSING, value_of
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search import state as at
 from tablut.play.search.limits import MATE, SearchLimits, mate_in
-from tablut.play.search.probing import directory_of, stored_value
 from tablut.play.search.searcher import Searcher
+from tablut.play.search.table_probing import directory_of, stored_value
 from tablut.position import Move, Position
 from tablut.prober import TierProber
 from tablut.variants import Variant, load_variant

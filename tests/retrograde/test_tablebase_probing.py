@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retrograde.tablebase import Tablebase, TablebaseError, batch, open_tablebase, writer
+from retrograde.tablebase import Tablebase, TablebaseError, open_tablebase, writer
+from retrograde.tablebase import bulk_probing as batch
 from retrograde.tablebase.probing import prober_for
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier

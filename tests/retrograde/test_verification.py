@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retrograde.tablebase import TablebaseError, open_tablebase
-from retrograde.tablebase.batch import UnpackedTiers
+from retrograde.tablebase.bulk_probing import UnpackedTiers
 from retrograde.tablebase.store import TierRecord, open_store, read_record, write_record
 from retrograde.tablebase.writer import create, write_tier
 from retrograde.verification import proof as proof_module

@@ -5,7 +5,7 @@ from dataclasses import replace
 from random import Random
 from typing import Literal
 
-from counting.reachable.checker import PlainReach
+from counting.reachable.certificate_checker import PlainReach
 from tablut.rules import NaivePosition
 from tablut.variants import Variant
 from tablut.variants.model import Shieldwall

@@ -7,7 +7,7 @@ import pytest
 
 from tablut.engine import attacks, engine_for
 from tablut.engine.jit import kernel, pointer
-from tablut.engine.records import flat
+from tablut.engine.kernel_records import flat
 from tablut.position import Move
 from tablut.rules import NaiveGame
 from tablut.variants import load_variant

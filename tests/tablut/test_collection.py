@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.verifying import verify_folder
+from reports.verify_command import verify_folder
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for
@@ -31,7 +31,7 @@ from tablut.position import Move, Position
 from tablut.records import write_line, write_record
 from tablut.variants import Variant, load_variant
 from tablut.work.progress import Observer
-from tablut.work.records import DamagedError
+from tablut.work.sealed_records import DamagedError
 from tests.support.effort import examples
 
 FOREIGN = Path(__file__).parents[1] / "data" / "foreign"

@@ -15,7 +15,7 @@ from numba.core import types
 from tablut import Board
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, PRIVATE, advance, by_type, called, keep, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.records import RecordType, directory, flat, record_at
+from tablut.engine.kernel_records import RecordType, directory, flat, record_at
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
-from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.solver import solve
+from retrograde.proofs.strategy_checker import StrategyCheck
 from retrograde.puzzles.puzzle_file import format_puzzles, judge, parse_puzzles, read_puzzles
 from tablut import Board
 from tablut.errors import TablutError

@@ -13,8 +13,8 @@ from retrograde.proofs.win_search import reachable_values
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.jit import advance, kernel, pointer
+from tablut.engine.kernel_records import flat
 from tablut.engine.layout import side_of
-from tablut.engine.records import flat
 from tablut.play.search import ordering
 from tablut.play.search import state as at
 from tablut.play.search.limits import MATE, PROVEN, SearchLimits, mate_in

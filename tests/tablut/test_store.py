@@ -31,7 +31,7 @@ from tablut.work.files import (
     write_text,
 )
 from tablut.work.ledger import Kind, claim, commit, head_of
-from tablut.work.records import (
+from tablut.work.sealed_records import (
     Count,
     DamagedError,
     DataFile,
@@ -271,7 +271,7 @@ def test_a_killed_writer_leaves_the_record_before_or_the_one_after(tmp_path: Pat
     script = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[2])\n"
         "from tests.tablut.test_store import step, GAME\n"
-        "from tablut.work.records import write_record\n"
+        "from tablut.work.sealed_records import write_record\n"
         "print('ready', flush=True)\n"
         "for number in range(10**9): write_record(Path(sys.argv[1]), step(number, GAME, ()))\n"
     )

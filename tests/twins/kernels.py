@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tablut.engine.jit import I64, advance, kernel, pointer
-from tablut.engine.records import flat
+from tablut.engine.kernel_records import flat
 from tablut.play.players.minimax import Evaluation, ended, estimate
 from tablut.play.players.simple import PathTables, stands_on_path, victory_path
 

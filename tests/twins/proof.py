@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from retrograde.proofs.certificate import ProofCertificate
-from retrograde.proofs.checker import StrategyCheck
+from retrograde.proofs.strategy_checker import StrategyCheck
 from tablut.position import Position
 from tablut.rules import NaiveGame
 

@@ -12,7 +12,7 @@ from reports.studies.collection.blunders import from_games, read_games
 from reports.studies.collection.making import Made, Wanted, from_almost, from_placements, from_self_play
 from reports.studies.collection.mining import from_tablebase
 from reports.studies.collection.shapes import Theme
-from retrograde.cli.proving import nodes_option
+from retrograde.cli.prove_commands import nodes_option
 from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import format_puzzles, read_puzzles
 from tablut.cli.command import choice, command, option, whole

@@ -18,7 +18,7 @@ from tablut import replay
 from tablut.board import Board
 from tablut.cli.options import read_bytes, suggesting_rules, warn
 from tablut.errors import IllegalMoveError, InputError
-from tablut.formats.game import RECORD_BYTES, GameRecord
+from tablut.formats.game_text import RECORD_BYTES, GameRecord
 from tablut.position import Move
 from tablut.records import ARCHIVE, decoded, kind_of
 from tablut.variants import Variant, as_variant, load_variant

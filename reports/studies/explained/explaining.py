@@ -19,11 +19,11 @@ import numpy as np
 
 from counting.census import census
 from counting.census.buckets import FIXING
+from counting.census.census_store import StoredCensus
 from counting.census.expansion import DECIDED
 from counting.census.rows import read_rows, spans
 from counting.census.search import Resources
-from counting.census.store import StoredCensus
-from counting.reachable.checker import LEMMAS
+from counting.reachable.certificate_checker import LEMMAS
 from counting.reachable.lemmas import lemmas_for
 from counting.spaces import spaces
 from reports.reachable import Amount, ClosedReport, Explanation, MaterialRow, check_explanation

@@ -2,8 +2,8 @@
 
 The plies are planned regardless of whose turn it is. If it is the wrong side's turn, this side loses a tempo: black by
 a ply within the token camp, white by moving a piece away and back. The plan itself is not trusted: in the tests,
-`counting.reachable.checker.Checker` replays each game under the plain rules and compares the final position with the
-intended one.
+`counting.reachable.certificate_checker.Checker` replays each game under the plain rules and compares the final position
+with the intended one.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import numpy as np
 
 from reports.studies.lower_bound.layout import HOSTILE, PLACES, SIZE, region_tables
 from tablut.engine.jit import I64, inlined, kernel, popcount, trailing_zeros
-from tablut.engine.records import flat
+from tablut.engine.kernel_records import flat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

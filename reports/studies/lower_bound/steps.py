@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.checker import Checker
-from counting.reachable.games import finder_for
+from counting.reachable.certificate_checker import Checker
+from counting.reachable.proof_games import finder_for
 from reports.studies.lower_bound.layout import CAMPS, CASTLE, SIZE, UPPER, cell_of, cells_of, mirrored, place_of
 from reports.studies.lower_bound.plies import Region, find_path, is_mobile, is_quiet, is_safe, parked
 from reports.studies.lower_bound.summing import MOST_ATTACKERS, MOST_WHITE, RegionMaterial

@@ -25,10 +25,10 @@ from reports.studies.openings.guided import GuidedWork, given_moves
 from reports.studies.openings.outline import LEAST, read_outline, write_outline
 from reports.studies.rendered import check_option, rendered
 from retrograde.proofs.certificate import certificate_of, read_certificate
-from retrograde.proofs.checker import StrategyCheck
+from retrograde.proofs.proof_tree import FIRST_PART
 from retrograde.proofs.proving import ProofRun, run_task
+from retrograde.proofs.strategy_checker import StrategyCheck
 from retrograde.proofs.table import INFINITE
-from retrograde.proofs.tree import FIRST_PART
 from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from tablut.board import Board
 from tablut.cli.command import Group, flag, option, real, whole
@@ -41,8 +41,8 @@ from tablut.provenance import Provenance, commit, origin
 from tablut.results import Result
 from tablut.work.clocks import wall_clock
 from tablut.work.files import store_path, write_bytes, write_text
-from tablut.work.records import DataFile, check_data
 from tablut.work.run import LocalScheduler
+from tablut.work.sealed_records import DataFile, check_data
 
 if TYPE_CHECKING:
     from retrograde.proofs.proving import Proving

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from reports.rendering import STUDIES
 from retrograde.proofs.certificate import read_certificate
-from retrograde.proofs.checker import CheckedProof, StrategyCheck
 from retrograde.proofs.strategy import PackedStrategy
+from retrograde.proofs.strategy_checker import CheckedProof, StrategyCheck
 from tablut.board import Board
 from tablut.engine.engine import position_keys
 from tablut.errors import InputError

@@ -20,14 +20,14 @@ from tablut.board import Board
 from tablut.engine.engine import position_keys
 from tablut.errors import InputError
 from tablut.work.files import read_bytes, write_bytes
-from tablut.work.records import Count, DataFile, Digest, Record, check_data, data_file, read_record, write_record
+from tablut.work.sealed_records import Count, DataFile, Digest, Record, check_data, data_file, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from retrograde.proofs.proof_tree import Node
     from retrograde.proofs.proving import ProofRun
-    from retrograde.proofs.tree import Node
     from tablut.engine import Engine
 
 LEAST: Final = 7

@@ -19,7 +19,7 @@ import numpy as np
 
 from reports.studies.scale.replay import Replay, equal_tasks, fit_costs, replay
 from retrograde.solver.kernels.context import row_array_sizes
-from retrograde.solver.tiers import least_memory, tier_bytes, tier_graph
+from retrograde.solver.tier_graph import least_memory, tier_bytes, tier_graph
 from tablut.errors import InputError
 from tablut.results import Result
 from tablut.variants import load_variant

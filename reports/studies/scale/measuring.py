@@ -24,9 +24,9 @@ from reports.studies.scale.records import Crowded, Judged, ScaleCheck, TierCost,
 from reports.studies.scale.replay import fit_costs, replay
 from reports.studies.scale.trace import Tracer
 from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier, stored_items
-from retrograde.solver.slices.plan import SlicedTier, even_cuts
+from retrograde.solver.slices.slice_plan import SlicedTier, even_cuts
+from retrograde.solver.tier_graph import tier_graph
 from retrograde.solver.tier_solver import TierSolver
-from retrograde.solver.tiers import tier_graph
 from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, writing
 from tablut import __version__

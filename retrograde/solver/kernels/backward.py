@@ -36,9 +36,9 @@ from retrograde.solver.kernels.cursor import (
 )
 from tablut.engine.attacks import wins_afar
 from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, kernel, trailing_zeros
+from tablut.engine.kernel_records import flat, record_at
 from tablut.engine.kernels import can_move, generate, make, unmake
 from tablut.engine.layout import cell_on_cross, coordinates, undo_captured
-from tablut.engine.records import flat, record_at
 from tablut.engine.unmoves import arrivals
 from tablut.indexing.tier_kernels import men_of, set_board, split_entry
 from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in

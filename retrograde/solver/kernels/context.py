@@ -247,7 +247,7 @@ class RowMoves(NamedTuple):
 
 
 class RowArrays(NamedTuple):
-    """Arrays for evaluating a row as a whole (`retrograde.solver.kernels.rows`). `RowArraySizes` has their lengths.
+    """Arrays for evaluating a row as a whole (`retrograde.solver.kernels.tier_rows`). `RowArraySizes` has lengths.
 
     - ``men``: Maximum number of attackers that fit into the arrays; 0 if no row will be evaluated as a whole.
     - ``sources``: The places from which moves to a target begin.
@@ -272,8 +272,8 @@ class RowArrays(NamedTuple):
 class Context(NamedTuple):
     """All tables and memory that the passes of one thread use. C is the number of cells.
 
-    Kernels receive a context's directory (`tablut.engine.records.directory`), which is a single array, instead of a
-    hundred arrays. Passing a single array reduces the kernels' compile time by a quarter.
+    Kernels receive a context's directory (`tablut.engine.kernel_records.directory`), which is a single array, instead
+    of a hundred arrays. Passing a single array reduces the kernels' compile time by a quarter.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ from retrograde.solver.kernels.cursor import (
     set_later_row,
     step_to,
 )
-from retrograde.solver.kernels.rows import (
+from retrograde.solver.kernels.tier_rows import (
     PENDING,
     collect_classes,
     evaluate_king,
@@ -55,9 +55,9 @@ from tablut.engine.attacks import (
     winner_of,
 )
 from tablut.engine.jit import I64, advance, called, inlined, kernel, trailing_zeros
+from tablut.engine.kernel_records import flat, record_at
 from tablut.engine.kernels import can_move, make, unmake
 from tablut.engine.layout import BoardArray, cell_on_cross, coordinates, cross_of, move_of, undo_captured
-from tablut.engine.records import flat, record_at
 from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in
 from tablut.indexing.values import ALIAS, CAPTURES, SAFE
 from tablut.rules.outcome import UNDECIDED

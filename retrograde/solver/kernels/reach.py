@@ -24,9 +24,9 @@ from retrograde.solver.kernels.cursor import (
     symmetry_order,
 )
 from tablut.engine.jit import I64, called, inlined, items_at, kernel, pointer, trailing_zeros
+from tablut.engine.kernel_records import flat, record_at
 from tablut.engine.kernels import make, unmake
 from tablut.engine.layout import cell_on_cross, coordinates, move_of, undo_captured
-from tablut.engine.records import flat, record_at
 from tablut.indexing.tier_kernels import row_at
 from tablut.indexing.tier_tables import code_of
 from tablut.indexing.values import ALIAS

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from retrograde.solver.passes import BLACK, MOVES, QUICK_WINS, START, WHITE, describe_step, is_last, values_of
-from retrograde.solver.slices.plan import SlicedTier, cut_tier
-from retrograde.solver.slices.tasks import SliceStats, SliceTask, forget_tier, open_slice, share_tier
+from retrograde.solver.slices.slice_plan import SlicedTier, cut_tier
+from retrograde.solver.slices.slice_tasks import SliceStats, SliceTask, forget_tier, open_slice, share_tier
 from retrograde.tablebase.store import TablebaseError, open_store, tier_name
 from tablut.errors import InputError
 from tablut.indexing.values import ALIAS, ALIAS_CODE, code_of
@@ -29,8 +29,8 @@ from tablut.position import SIDES
 from tablut.work.files import remove_temporaries, writing
 from tablut.work.ledger import damaged, drop_files, read_made
 from tablut.work.parts import BLOCK, Number, Owner, PartFile, PartSource
-from tablut.work.records import DamagedError, Digest, Part, Record, StoreError, digest_of, write_record
 from tablut.work.run import LocalScheduler, Mending, PartResult, run_parts
+from tablut.work.sealed_records import DamagedError, Digest, Part, Record, StoreError, digest_of, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -35,7 +35,7 @@ from tablut.play.arena.tournament import (
     play_tournament,
 )
 from tablut.play.book import BookOpenings
-from tablut.play.options import Budget, budget, control_option, hash_option
+from tablut.play.player_options import Budget, budget, control_option, hash_option
 from tablut.play.players import PlayerOptions
 from tablut.play.search.limits import SearchLimits, TimeControl, nominal_points
 from tablut.position import Position

@@ -25,8 +25,8 @@ from tablut.results import Result
 from tablut.variants import VariantLike
 from tablut.work.files import brief, child, excerpt, lock_folder, read_text, remove_temporaries, write_text
 from tablut.work.ledger import Kind, refuse_foreign
-from tablut.work.records import digest_of
 from tablut.work.run import LocalScheduler
+from tablut.work.sealed_records import digest_of
 
 Number = TypeVar("Number", int, float)
 

@@ -22,7 +22,7 @@ from tablut.formats.bologna import PORTS
 from tablut.play.bridges import name_of, player_for
 from tablut.play.competition.client import ClientSettings, Thinker, play_on_server, try_script
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereedGame, RefereeSettings
-from tablut.play.options import complete_player, control_option, hash_option, nodes_option, settings_option
+from tablut.play.player_options import complete_player, control_option, hash_option, nodes_option, settings_option
 from tablut.play.players import Player, PlayerOptions, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result

@@ -21,9 +21,9 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.attacks import attackers_beside, winner_of
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, popcount
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import can_move, generate, key_change, make, position_key, unmake
 from tablut.engine.layout import count_of, king_of, new_board, side_of, start_of
-from tablut.engine.records import flat
 from tablut.engine.tables import Tables
 from tablut.play.players.base import (
     NODES,

@@ -17,9 +17,9 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.attacks import NO_MOVE, king_capture, winner_of
 from tablut.engine.jit import I64, U64, called, inlined, kernel, random_below
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import generate, key_change, make, position_key, unmake
 from tablut.engine.layout import board_items, king_of, new_board, side_of, start_of
-from tablut.engine.records import flat
 from tablut.engine.tables import Tables
 from tablut.play.players.base import NODES, UNLIMITED, ReproducedPlayer, is_spent, new_budget, spending
 from tablut.play.players.registry import PlayerOptions, Setting, bare_choice

@@ -41,6 +41,7 @@ from tablut.engine.attacks import (
     winner_of,
 )
 from tablut.engine.jit import I64, called, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import escape_of_king, generate, make, unmake
 from tablut.engine.layout import (
     captured_cell,
@@ -55,7 +56,6 @@ from tablut.engine.layout import (
     target_of,
     undo_captured,
 )
-from tablut.engine.records import flat
 from tablut.engine.tables import Tables
 from tablut.play.players.base import ReproducedPlayer
 from tablut.play.players.registry import SHIPPED_TABLE_MIB, PlayerOptions, Setting, bare_choice, read_settings

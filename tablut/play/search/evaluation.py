@@ -15,6 +15,7 @@ import numpy as np
 from tablut.engine.attacks import attackers_beside, king_slides, open_way, pieces_beside
 from tablut.engine.distant import is_far
 from tablut.engine.jit import I64, called, inlined, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import line_content, moves_by_slides
 from tablut.engine.layout import (
     BoardArray,
@@ -28,7 +29,6 @@ from tablut.engine.layout import (
     own_pieces,
     side_of,
 )
-from tablut.engine.records import flat
 from tablut.engine.tables import board_lines, build_tables, slide_masks
 from tablut.errors import InputError
 from tablut.play.search.weights import (

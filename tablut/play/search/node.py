@@ -17,8 +17,8 @@ from tablut.engine.layout import coordinates, count_of, king_of, put_side, side_
 from tablut.play.search import transposition
 from tablut.play.search.evaluation import evaluate
 from tablut.play.search.limits import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN, REPETITION
-from tablut.play.search.probing import table_value
 from tablut.play.search.state import SELECTIVE, SHARED, TRANSPOSITIONS, SearchState, recurs, seen_place
+from tablut.play.search.table_probing import table_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

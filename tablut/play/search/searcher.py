@@ -34,7 +34,7 @@ from tablut.play.search.limits import (
     moves_asked_about,
 )
 from tablut.play.search.node import FIRST_LOOK, WAITS
-from tablut.play.search.probing import ProbedMove, beside, line_from, load_tables, probe_moves
+from tablut.play.search.table_probing import ProbedMove, beside, line_from, load_tables, probe_moves
 from tablut.play.search.transposition import empty_table, own_lines
 from tablut.play.search.tree import UNLIMITED, Conditions, Root, Worker, search_root
 from tablut.play.search.workers import Crew, Line, LineRequest, clear, equivalent_moves

@@ -43,7 +43,7 @@ class SearchCounters:
     recurrence: int
     """Score of a recurrence for the side to move at the root, if recurrences count as draws."""
     tablebase: int
-    """Address of the directory of tablebase values (see `tablut.play.search.probing`), or 0 if there are no values."""
+    """Address of the directory of tablebase values (`tablut.play.search.table_probing`), or 0 if there are none."""
     tablebase_soldiers: int
     """Largest number of soldiers in a position of the tablebase, or 0 if there is no tablebase."""
     tablebase_hits: int

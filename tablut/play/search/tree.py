@@ -26,6 +26,7 @@ import numpy as np
 
 from tablut.engine.attacks import king_slides
 from tablut.engine.jit import I64, advance, called, inlined, kernel, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import make, position_key, unmake
 from tablut.engine.layout import (
     BoardArray,
@@ -36,7 +37,6 @@ from tablut.engine.layout import (
     start_of,
     undo_captured,
 )
-from tablut.engine.records import flat
 from tablut.play.search.evaluation import open_places
 from tablut.play.search.limits import MATE, MAX_PLY, PROVEN
 from tablut.play.search.node import (
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
     from tablut.engine.tables import Tables
     from tablut.play.search.evaluation import EvaluationTables
-    from tablut.play.search.probing import Directory
+    from tablut.play.search.table_probing import Directory
 
 _EVASIONS = 4
 """Number of plies of quiescence search that let a side that is about to lose try every move."""

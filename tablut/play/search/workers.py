@@ -21,7 +21,7 @@ from tablut.play.search.tree import UNLIMITED, Conditions, Root, Worker
 
 if TYPE_CHECKING:
     from tablut.board import Board
-    from tablut.play.search.probing import ProbedMove
+    from tablut.play.search.table_probing import ProbedMove
     from tablut.position import Move
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from counting.reachable.certificate_checker import check_file
 from counting.reachable.certificates import decode_moves, encode_moves, read_file
-from counting.reachable.checker import check_file
 from counting.reachable.estimation import estimate
 from tablut.cli.shell import run
 from tablut.errors import InputError
@@ -134,7 +134,7 @@ def test_marks_of_editors_do_not_matter_and_a_cut_line_does(
 
 
 def test_some_of_the_shipped_certificates_hold() -> None:
-    from counting.reachable.checker import Checker, plain_number, plain_size
+    from counting.reachable.certificate_checker import Checker, plain_number, plain_size
 
     header, certificates = read_file(SAMPLE)
     checker = Checker(load_variant(header.variant))

@@ -6,11 +6,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from counting.census.words import put_words
-from counting.reachable.checker import PlainReach, plain_number, plain_position, plain_size
+from counting.reachable.certificate_checker import PlainReach, plain_number, plain_position, plain_size
 from counting.reachable.drawing import BATCH_WORDS, draw_number, drawer_for, drawn
 from tablut.engine import engine_for
 from tablut.engine.jit import U64, keep, kernel, pointer
-from tablut.engine.records import flat
+from tablut.engine.kernel_records import flat
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.variants import Variant, load_variant

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from counting.reachable.checker import PlainReach
+from counting.reachable.certificate_checker import PlainReach
 from counting.reachable.drawing import drawer_for
 from counting.reachable.estimation import estimate
-from counting.reachable.games import OUTCOME_OF, ending_index, last_plies
+from counting.reachable.proof_games import OUTCOME_OF, ending_index, last_plies
 from counting.spaces import FINAL, spaces
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from counting.reachable import games as stages
-from counting.reachable.checker import check_file
+from counting.reachable import proof_games as stages
+from counting.reachable.certificate_checker import check_file
 from counting.reachable.chunks import (
     ChunkPlan,
     SampleTally,

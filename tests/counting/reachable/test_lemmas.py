@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from counting.reachable.checker import LEMMAS, PlainReach
+from counting.reachable.certificate_checker import LEMMAS, PlainReach
 from counting.reachable.drawing import drawer_for
 from counting.reachable.lemmas import LOCKED, LemmaTables, board_lemma, lemmas_for
 from counting.reachable.tallies import count_lemmas, locked_family
 from docs.building.pictures import EXCLUDED, Excluded
 from tablut.engine import engine_for
 from tablut.engine.jit import advance, keep, kernel, pointer
+from tablut.engine.kernel_records import flat
 from tablut.engine.layout import board_items
-from tablut.engine.records import flat
 from tablut.position import parse_square
 from tablut.rules import NaivePosition
 from tablut.variants import Variant, load_variant

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from counting.reachable.certificate_checker import Checker, PlainReach
 from counting.reachable.certificates import PositionCertificate
-from counting.reachable.checker import Checker, PlainReach
 from counting.reachable.drawing import draw_number, drawer_for
-from counting.reachable.games import pocket
 from counting.reachable.lemmas import lemmas_for
+from counting.reachable.proof_games import pocket
 from tablut.engine import engine_for
 from tablut.position import square_name
 from tablut.variants import Variant, load_variant

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from counting.reachable.checker import PlainReach
+from counting.reachable.certificate_checker import PlainReach
 from counting.reachable.drawing import drawer_for
 from tablut.engine import engine_for
 from tablut.engine.unmoves import predecessors

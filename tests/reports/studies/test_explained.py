@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from counting.census import census
-from counting.reachable.checker import PlainReach
+from counting.reachable.certificate_checker import PlainReach
 from counting.reachable.drawing import drawer_for
 from counting.reachable.lemmas import LOCKED, Lemmas, lemmas_for
 from reports.reachable import explanations

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counting.reachable.checker import Checker, PlainReach
+from counting.reachable.certificate_checker import Checker, PlainReach
 from counting.reachable.lemmas import lemmas_for
 from counting.spaces import spaces
 from reports.studies.lower_bound import plies, summing

@@ -16,8 +16,8 @@ from reports.studies.openings.deciding import DATA, GAME, Decided, Opening, Stra
 from reports.studies.openings.guided import GuidedWork, given_moves
 from reports.studies.openings.outline import OutlineRecord, read_outline
 from retrograde.proofs.certificate import read_certificate
-from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun, Task, search_of, settled
+from retrograde.proofs.strategy_checker import StrategyCheck
 from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from retrograde.tablebase.probing import open_tablebase
 from tablut.board import Board
@@ -28,8 +28,8 @@ from tablut.position import Move, Position
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import load_variant
 from tablut.work.progress import Observer
-from tablut.work.records import data_file, read_record, write_record
 from tablut.work.run import LocalScheduler
+from tablut.work.sealed_records import data_file, read_record, write_record
 
 pytestmark = pytest.mark.study
 RETROGRADE = Path(__file__).resolve().parents[3] / "retrograde"

@@ -30,8 +30,8 @@ from reports.studies.scale.replay import (
     simulate,
 )
 from reports.studies.scale.trace import PASS, PLAN, STORE, WHOLE
-from retrograde.solver.slices.plan import SlicedTier
-from retrograde.solver.tiers import estimate_build
+from retrograde.solver.slices.slice_plan import SlicedTier
+from retrograde.solver.tier_graph import estimate_build
 from retrograde.tablebase.store import open_store, tier_name
 from tablut.cli.shell import run
 from tablut.variants import load_variant
@@ -251,7 +251,7 @@ def test_forecasts_hang_together(check: ScaleCheck) -> None:
 
 def test_the_slices_are_those_that_fit(check: ScaleCheck) -> None:
     """Against the program's own way to cut, which looks at every window."""
-    from retrograde.solver.slices.plan import cut_tier
+    from retrograde.solver.slices.slice_plan import cut_tier
 
     model = ScaleModel(check, draws=0)
     for material, memory in (((2, 2), 4 << 20), ((3, 2), 64 << 20), ((2, 3), 64 << 20)):

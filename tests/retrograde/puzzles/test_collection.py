@@ -11,8 +11,8 @@ from reports.puzzles import results
 from reports.studies.collection.making import grade, is_symmetrical, tempting_moves
 from reports.studies.collection.shapes import theme_of
 from retrograde.proofs.certificate import build_certificate
-from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.solver import Solver
+from retrograde.proofs.strategy_checker import StrategyCheck
 from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from retrograde.puzzles.puzzle_file import (
     COLLECTION,

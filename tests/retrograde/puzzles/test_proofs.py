@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retrograde.proofs.certificate import ProofCertificate, build_certificate, certificate_of, game_of, read_certificate
-from retrograde.proofs.checker import CheckedProof, StrategyCheck, SymmetricGame
 from retrograde.proofs.strategy import needed, strategy_of
+from retrograde.proofs.strategy_checker import CheckedProof, StrategyCheck, SymmetricGame
 from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from tablut.board import Board
 from tablut.cli.shell import run

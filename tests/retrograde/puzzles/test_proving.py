@@ -15,9 +15,9 @@ from clusters import cluster
 
 from retrograde.proofs import proving as proving_module
 from retrograde.proofs.certificate import certificate_of, read_certificate
-from retrograde.proofs.checker import StrategyCheck
+from retrograde.proofs.proof_tree import ProofTree, row_type
 from retrograde.proofs.proving import DrawRun, ProofRun
-from retrograde.proofs.tree import ProofTree, row_type
+from retrograde.proofs.strategy_checker import StrategyCheck
 from retrograde.tablebase.probing import open_tablebase
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board

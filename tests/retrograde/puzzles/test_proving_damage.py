@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pytest
 
+from retrograde.proofs.proof_tree import FIRST_PART, KIND, AnswerStats, SearchRecord, row_type
 from retrograde.proofs.table import INFINITE
-from retrograde.proofs.tree import FIRST_PART, KIND, AnswerStats, SearchRecord, row_type
 from tablut.cli.shell import run
 from tablut.work.parts import Owner, PartWriter, open_part
-from tablut.work.records import digest_of, read_record
+from tablut.work.sealed_records import digest_of, read_record
 from tests.support.effort import slow_but
 from tests.support.waiting import PATIENCE, at_most
 

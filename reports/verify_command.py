@@ -16,7 +16,7 @@ from tablut.variants import load_variant
 from tablut.work.files import store_path
 from tablut.work.parts import MAGIC, TAIL, open_part
 from tablut.work.progress import plural
-from tablut.work.records import sealed_format
+from tablut.work.sealed_records import sealed_format
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
@@ -59,10 +59,10 @@ def checks() -> dict[str, Check]:
 
 def _verify_proof(path: Path) -> VerifiedFolder | None:
     """Verify a file of certificates or a saved proof with the plain rules, or return None if the file is neither."""
+    from counting.reachable.certificate_checker import check_file
     from counting.reachable.certificates import CERTIFICATES
-    from counting.reachable.checker import check_file
     from retrograde.proofs.certificate import PROOF_FILE, game_of, read_certificate
-    from retrograde.proofs.checker import StrategyCheck
+    from retrograde.proofs.strategy_checker import StrategyCheck
     from retrograde.tablebase.probing import prober_for
 
     if CERTIFICATES.fits(path):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, called, inlined, items_at
+from tablut.engine.kernel_records import directory, record_at
 from tablut.engine.layout import BoardArray, count_of, king_of, side_of
-from tablut.engine.records import directory, record_at
 from tablut.errors import TablutError
 from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, tier_at
 from tablut.indexing.tier_tables import ADDRESS, TierTables, TierValues, code_at

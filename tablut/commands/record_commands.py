@@ -29,7 +29,7 @@ from tablut.cli.people import PeopleConsole
 from tablut.cli.runtime import EXIT_NO, Reply, typed
 from tablut.errors import InputError
 from tablut.formats import bologna, opentafl
-from tablut.formats.game import RECORD_BYTES
+from tablut.formats.game_text import RECORD_BYTES
 from tablut.formats.native import write_pgn
 from tablut.formats.opentafl import write_game, write_rules
 from tablut.formats.reading import write_berkeley, write_fen, write_mcgill

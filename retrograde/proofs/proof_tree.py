@@ -38,7 +38,7 @@ from retrograde.proofs.table import INFINITE
 from tablut.work.files import child
 from tablut.work.ledger import Kind, damaged, drop_files
 from tablut.work.parts import Owner, PartWriter, open_part
-from tablut.work.records import Count, DamagedError, Digest, Part, Record, digest_of
+from tablut.work.sealed_records import Count, DamagedError, Digest, Part, Record, digest_of
 
 if TYPE_CHECKING:
     from pathlib import Path

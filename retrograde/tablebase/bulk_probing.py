@@ -17,9 +17,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from retrograde.tablebase.store import Store, slices, tier_name
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.layout import is_wide
 from tablut.engine.packing import board_bits, cells_of, field, king_width, soldier_counts
-from tablut.engine.records import flat
 from tablut.engine.tables import Tables, build_tables
 from tablut.errors import InputError, output_failure
 from tablut.indexing.tier_kernels import SCRATCH, entry_of

@@ -6,9 +6,9 @@ that was counted but not stored; its tallies are in ``count-007/``. ``work/`` co
 is being made, and is removed when the ply is complete.
 
 Each record contains the digests of the previous record and of its own ply's files. Every file therefore belongs to
-exactly one place in one census. Every record is sealed by a checksum (`tablut.work.records`). A record's ``digest``
-covers only the results: the game, the ply, the previous ply's digest, the counts, and the rows in leaf order. The
-digest does not depend on memory, the number of threads or interruptions, so it can be published.
+exactly one place in one census. Every record is sealed by a checksum (`tablut.work.sealed_records`). A record's
+``digest`` covers only the results: the game, the ply, the previous ply's digest, the counts, and the rows in leaf
+order. The digest does not depend on memory, the number of threads or interruptions, so it can be published.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tablut.variants import Variant
 from tablut.work.files import child, writing
 from tablut.work.ledger import Kind, claim, commit, damaged, drop, drop_files, read_made, sweep
 from tablut.work.parts import Owner, PartSource
-from tablut.work.records import Count, Digest, Part, Record, digest_of, fields_of, read_record
+from tablut.work.sealed_records import Count, Digest, Part, Record, digest_of, fields_of, read_record
 
 FORMAT_VERSION: Final = 6
 KIND: Final = Kind("census", "census.json")

@@ -22,8 +22,8 @@ from markupsafe import Markup
 from reports.puzzles import results as solved
 from reports.rendering import hold, read_stored, templates
 from retrograde.answers import TableWalk, WalkMove, WalkNode
-from retrograde.puzzles.game import PuzzleTree, PuzzleTrees, TreeNode
 from retrograde.puzzles.puzzle_file import COLLECTION, Puzzle, PuzzleFacts, facts_of, read_puzzles
+from retrograde.puzzles.puzzle_game import PuzzleTree, PuzzleTrees, TreeNode
 from tablut import __version__, svg
 from tablut.board import Board
 from tablut.errors import InputError, MachineError, OutputError
@@ -31,7 +31,7 @@ from tablut.indexing.values import Verdict, a_ply_earlier, value_of
 from tablut.position import square_name
 from tablut.variants import load_variant, shipped_variants
 from tablut.work.files import excerpt, read_text, write_bytes
-from tablut.work.records import read_json
+from tablut.work.sealed_records import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tablut.engine.attacks import is_legal, slides_along, slides_of, winner_of
 from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, random_below, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import can_move, count_moves, key_change, make, position_key, unmake
 from tablut.engine.layout import (
     BoardArray,
@@ -21,7 +22,6 @@ from tablut.engine.layout import (
     start_of,
     undo_captured,
 )
-from tablut.engine.records import flat
 from tablut.engine.tables import Tables
 from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
 from tablut.rules.outcome import UNDECIDED

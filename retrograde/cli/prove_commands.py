@@ -11,8 +11,8 @@ import click
 from rich.text import Text
 
 from retrograde.answers import PuzzleFile, PuzzleResult, SolutionResult, SolvedResult
-from retrograde.proofs.checker import CheckedProof, StrategyCheck
 from retrograde.proofs.proving import Claim, DrawRun, FirstMove, ProofRun, Proving
+from retrograde.proofs.strategy_checker import CheckedProof, StrategyCheck
 from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import (
     COLLECTION,

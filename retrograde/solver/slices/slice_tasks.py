@@ -21,15 +21,15 @@ from pydantic import Field
 from retrograde.solver.kernels.backward import backward_pass, receive
 from retrograde.solver.kernels.context import new_messages
 from retrograde.solver.passes import BLACK, MOVES, QUICK_WINS, WHITE, SolverError, TierPasses, values_of
-from retrograde.solver.slices.plan import SlicedTier, Window, before, gather, room, runs_of, window_tables
+from retrograde.solver.slices.slice_plan import SlicedTier, Window, before, gather, room, runs_of, window_tables
 from retrograde.tablebase.store import open_store
 from tablut.indexing.values import DECIDED, code_of, is_loss
 from tablut.position import SIDES
 from tablut.work.clocks import thread_clock
 from tablut.work.machine import return_memory
 from tablut.work.parts import BLOCK, Owner, PartFile, PartSource, PartWriter, open_part
-from tablut.work.records import Count, Part
 from tablut.work.run import PartTask
+from tablut.work.sealed_records import Count, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

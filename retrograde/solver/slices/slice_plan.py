@@ -27,9 +27,9 @@ import numpy as np
 
 from retrograde.solver.kernels.context import row_array_sizes
 from retrograde.solver.kernels.reach import copy_runs, mark_captured, mark_near
+from retrograde.solver.tier_graph import tier_graph, too_little
 from retrograde.solver.tier_solver import TierSolver
-from retrograde.solver.tiers import tier_graph, too_little
-from tablut.engine.records import directory
+from tablut.engine.kernel_records import directory
 from tablut.indexing.tier_tables import TierTables
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, new_beam_memory
+from counting.reachable.certificate_checker import ENDED_AS, LEMMAS, MOST_TREE, reach_for
 from counting.reachable.certificates import PositionCertificate, encode_moves, lines_digest
-from counting.reachable.checker import ENDED_AS, LEMMAS, MOST_TREE, reach_for
 from counting.reachable.drawing import draw_number, drawer_for
 from counting.reachable.lemmas import LAST_MOVE, LOCKED, lemmas_for
 from counting.reachable.tallies import count_lemmas
@@ -27,6 +27,7 @@ from tablut.engine import engine_for
 from tablut.engine.distant import has_shieldwalls
 from tablut.engine.engine import position_keys, words_of_keys
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.kernel_records import flat
 from tablut.engine.kernels import make, unmake
 from tablut.engine.layout import (
     SIDE_AT,
@@ -44,7 +45,6 @@ from tablut.engine.layout import (
     soldiers_of,
     undo_of,
 )
-from tablut.engine.records import flat
 from tablut.engine.tables import Tables
 from tablut.engine.unmoves import (
     MOST_UNMOVES,
