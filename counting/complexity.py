@@ -191,7 +191,7 @@ class BoundsReport(Result):
         --------
         >>> term = bounds("ashton-5-4v0").term("corrected.escaped")
         >>> term.formula
-        8*Sum(binomial(0, w)*binomial(23 - w, b), (b, 1, 4), (w, 0, 0))
+        Sum(8*binomial(18, w)*binomial(22 - w, b), (b, 1, 4), (w, 0, 0))
         >>> int(term.formula.doit()) == term.exact
         True
         """

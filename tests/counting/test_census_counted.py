@@ -370,9 +370,6 @@ def test_the_command(tmp_path: Path, capsys: Captured) -> None:
     assert answer()["plies"][PLY]["stored"]
     assert run(["census", "verify", store]) == 0
     capsys.readouterr()
-    for former in (["--count-last"], ["--part", "1/10"], ["--again"]):
-        assert run(["census", *former]) == 2
-        assert "tablut census count" in capsys.readouterr().err
     assert run(["census", "count", "--plies", "0"]) == 2
 
 

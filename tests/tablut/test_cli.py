@@ -334,7 +334,7 @@ def test_an_archive_of_games(capsys: Captured, tmp_path: Path) -> None:
     assert (ignored["plies"], ignored["termination"], ignored["repeated"], ignored["illegal"]) == (7, None, 6, None)
     assert answer(capsys, "replay", *rules, "--game", "1")["outcome"]["winner"] == "white"
     assert "--game 9" in refusal(capsys, "replay", *rules, "--game", "9")
-    for former in ([], ["--all"], ["--repetition", "ignore"]):
+    for former in ([], ["--all"]):
         assert "`tablut games" in refusal(capsys, "replay", *rules, *former)
     assert "-v ashton-5-4v0" in refusal(capsys, "games", str(file))
 
