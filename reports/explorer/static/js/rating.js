@@ -1,6 +1,6 @@
 // @ts-check
 // A rating for puzzles, kept in this browser: Glicko-2 as in Mark Glickman's "Example of the Glicko-2 system"
-// (http://www.glicko.net/glicko/glicko2.pdf; the numbers of its steps are named below), one puzzle a rating period.
+// (glicko.net/glicko/glicko2.pdf; the numbers of its steps are named below), one puzzle a rating period.
 
 const SCALE = 173.7178;
 const TAU = 0.5; // how much the volatility may change
