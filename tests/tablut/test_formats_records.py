@@ -289,3 +289,10 @@ def test_a_damaged_record_is_read_by_the_plain_rules_or_refused(data: st.DataObj
         assert move in game.legal_moves(position)
         position = game.apply(position, move).position
         assert game.write(position) == str(ply.position)
+
+
+def test_the_texts_of_variations_are_kept() -> None:
+    text = '[Variant "brandubh"] 1. a4-a5 (1. d2-e2 {x (} c4-c5 (1... d3-e3)) d3-e3 (1... d4-c4 $6) *'
+    record = read_record(text)
+    assert record.variations == ((1, "1. d2-e2 {x (} c4-c5 (1... d3-e3)"), (2, "1... d4-c4 $6"))
+    assert record.notes == ("variations omitted: after ply 1, 2",)

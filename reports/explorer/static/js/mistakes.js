@@ -34,7 +34,7 @@ export function keepMistakes(record, analysis) {
   const found = analysis.plies.filter((ply) => ["mistake", "blunder"].includes(ply.grade) && ply.best.length && (!mine || ply.side === mine));
   if (!found.length || !record.shipped) return 0;
   const moves = record.moves.map(({ move }) => move);
-  const made = found.map(({ ply, side, move, best, points }) => ({ variant: record.shipped, start: record.start, moves: moves.slice(0, ply - 1), side, played: move, best, points }));
+  const made = found.map(({ ply, side, move, best, points }) => ({ variant: record.shipped, start: record.start, moves: moves.slice(0, ply - 1), side, played: move, best, points, mine: Boolean(mine) }));
   const keys = new Set(made.map((one) => JSON.stringify([one.variant, one.start, one.moves])));
   store([...made, ...keptMistakes().filter((one) => !keys.has(JSON.stringify([one.variant, one.start, one.moves])))]);
   return made.length;
@@ -56,7 +56,8 @@ export async function solveMistake(number, asks) {
     byId("answer").className = `answer ${kind}`;
   };
   byId("heading").textContent = `From your own games: ${number + 1} of ${list.length}`;
-  byId("claim").textContent = `You played ${one.played}. Find a better move.`;
+  const who = one.mine ? "You" : one.side === "white" ? "White" : "Black";
+  byId("claim").textContent = `${who} played ${one.played}. Find a better move.`;
   if (one.side === "black") view.turn(2);
   const show = async (arrows = [], locked = false) => {
     game.moves = one.moves;
@@ -91,7 +92,7 @@ export async function solveMistake(number, asks) {
       }
       if (!good) {
         await show([[move, "tried"]]);
-        said(move === one.played ? `${move} is what you played. Look for something else.` : `${move} is not good enough. Try again.`, "wrong");
+        said(move === one.played ? `${move} was played in the game. Look for something else.` : `${move} is not good enough. Try again.`, "wrong");
         return;
       }
       store(keptMistakes().map((kept, place) => (place === number ? { ...kept, solved: true } : kept)));
