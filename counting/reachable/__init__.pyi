@@ -1,2 +1,2 @@
-from .checker import check_file as check_file
+from .certificate_checker import check_file as check_file
 from .estimation import estimate as estimate

@@ -1,4 +1,4 @@
-from .records import (
+from .sealed_records import (
     DamagedError as DamagedError,
     StoreError as StoreError,
     TooNewError as TooNewError,

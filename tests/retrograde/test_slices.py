@@ -376,9 +376,6 @@ def test_a_tier_that_does_not_fit_is_built_in_slices(
     assert {f"{a}v{d}" for a, d in estimate.sliced} == large == {"1v4", "2v3", "3v2", "4v1"}
     assert estimate.least <= MEMORY
     command = ["tablebase", "build", "-v", GAME.name, "--men", "6", "--memory", "1", "--store", str(root)]
-    assert run([*command, "--trace", "t.json"]) == 2
-    assert "reports.studies.scale trace" in capsys.readouterr().err  # where it went
-    assert not root.exists()
     # What a finished tier has left is removed.
     shutil.copytree(whole, root)
     large = {"4v1"}
