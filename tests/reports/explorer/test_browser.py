@@ -167,7 +167,7 @@ def test_a_position_is_edited(page: Any) -> None:
 def test_rules_of_ones_own_stay_in_the_address(page: Any) -> None:
     opened(page, "/board")
     take_rules(page, "first = 'white'")
-    until(page, "document.getElementById('own-wrong').textContent.includes('is missing')")
+    until(page, "document.getElementById('own-wrong').textContent.includes('missing')")
     take_rules(page, SMALL_RULES.replace("ashton-5-4v0", "mine"))
     until(page, "document.querySelectorAll('#board button').length === 25")
     assert "#rules=" in page.evaluate("location.href")
