@@ -108,8 +108,7 @@ def build_command(
                 )
             )
     except KeyboardInterrupt:
-        _say_what_is_kept(root)
-        raise
+        raise KeyboardInterrupt(_what_is_kept(root)) from None
     info = info_of(files)
 
     def show(console: PeopleConsole) -> None:
@@ -119,19 +118,20 @@ def build_command(
     return Reply(info, show, table=(TierResult, info.tiers))
 
 
-def _say_what_is_kept(store: Path | str | None) -> None:
-    """After an interrupt, print which tiers are stored and how to resume."""
+def _what_is_kept(store: Path | str | None) -> str:
+    """Return a message about an interrupt that names the stored tiers and the command that resumes."""
     from retrograde.tablebase.store import is_store, open_store, tier_name
     from retrograde.tablebase.writer import sweep
 
     if store is None:
-        complain(f"interrupted; nothing is kept (--store DIR would allow resuming); start again: {typed()}")
-    elif is_store(root := Path(store)):
+        return f"interrupted; nothing is kept (--store DIR would allow resuming); start again: {typed()}"
+    if is_store(root := Path(store)):
         with suppress(TablutError, OSError):
             # Remove the temporary files of the abandoned thread now, instead of leaving them for the next run.
             sweep(root)
         finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
-        complain(f"interrupted; finished tiers, which are kept: {finished}; continue with: {typed()}")
+        return f"interrupted; finished tiers, which are kept: {finished}; continue with: {typed()}"
+    return "interrupted"
 
 
 def _show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
@@ -459,8 +459,7 @@ def solve_command(rules: Variant, store: str | None, threads: int, memory: int |
         with progress("solve") as observer:
             report, _ = interruptible(lambda: solve_report(rules, threads=threads, store=store, observer=observer))
     except KeyboardInterrupt:
-        _say_what_is_kept(store)
-        raise
+        raise KeyboardInterrupt(_what_is_kept(store)) from None
     return Reply(report, lambda console: _show_solution(console, rules, report))
 
 

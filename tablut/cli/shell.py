@@ -212,8 +212,9 @@ def run(args: Sequence[str], program: click.Command = program, name: str = "tabl
             program.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        return fail(TablutError("interrupted"), EXIT_INTERRUPTED, args)
+    except (KeyboardInterrupt, click.Abort) as stop:
+        # A command may raise the interrupt again with a message about what it has kept.
+        return fail(TablutError(str(stop) or "interrupted"), EXIT_INTERRUPTED, args)
     except BrokenPipeError:
         # The process that reads the output has ended, as in `tablut help bounds | head -1`.
         return 0
