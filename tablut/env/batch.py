@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tablut.board import Board
 from tablut.engine import engine_for
-from tablut.engine.pieces import pieces_of
+from tablut.engine.packing import pieces_of
 from tablut.env.batch_kernels import (
     ENDS,
     ILLEGAL,

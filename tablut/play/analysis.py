@@ -41,7 +41,7 @@ from tablut.play.player_options import (
 )
 from tablut.play.players import PlayerOptions, parse_settings
 from tablut.play.players.registry import BestLine, BestMoveResult, best_lines, bestmove_result
-from tablut.play.search.limits import MATE, SearchLimits, format_score, nominal_points
+from tablut.play.search.limits import MATE, SearchLimits, format_score, worth_of
 from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
 from tablut.prober import Prober, Prover, find_prober, find_prover
@@ -101,7 +101,7 @@ class Insight(NamedTuple):
     @property
     def worth(self) -> float:
         """Expected points of the side to move, or the nominal worth of the score if they were not measured."""
-        return nominal_points(self.score) if self.expected is None else self.expected
+        return worth_of(self.score, self.expected)
 
 
 class Analyst:

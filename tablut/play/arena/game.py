@@ -13,7 +13,7 @@ from tablut.play.arena.plan import Adjudication, Contestant
 from tablut.play.bridges.objects import PlayerError
 from tablut.play.bridges.programs import UnreadableMoveError
 from tablut.play.players import Choice, Player
-from tablut.play.search.limits import RunningClock, nominal_points
+from tablut.play.search.limits import RunningClock, worth_of
 from tablut.position import SIDES, Move, Position, SideName
 from tablut.prober import find_prober
 from tablut.variants import Variant
@@ -180,14 +180,8 @@ def play_game(
             break
         score = None if choice is None else choice.score
         scores.append(score if score is None or side == "white" else -score)
-        expected = (
-            None
-            if choice is None or score is None
-            else nominal_points(score)
-            if choice.points is None
-            else choice.points
-        )
-        points.append(expected if expected is None or side == "white" else 1 - expected)
+        worth = None if choice is None or score is None else worth_of(score, choice.points)
+        points.append(worth if worth is None or side == "white" else 1 - worth)
         if clock is not None:
             clock.press(taken)
     both = [(of_side["white"], of_side["black"]) for of_side in (seconds, nodes, longest, over, excess)]

@@ -2,8 +2,8 @@
 
 A score orders positions, but it does not say how often they are won. The *expected points* of a position are the share
 of the points that its side to move scores if the engine plays both sides from there, with as many nodes a move as the
-search that gave the score. The share was measured in games of each shipped rule set (`reports.studies.expectation`).
-The result of each study is a small table, which this module reads and interpolates.
+search that gave the score. It was measured in games of the engine with itself (`reports.studies.balance`). For each of
+the measured rule sets, the result is a small table, which this module reads and interpolates.
 
 A table depends on the rules and on the evaluation. It holds for the rule set and the evaluation that it names by their
 digests, and for no others.

@@ -298,6 +298,11 @@ def nominal_points(score: int) -> float:
     return 1 / (1 + math.exp(-max(-3000, min(3000, score)) / 100))
 
 
+def worth_of(score: int, points: float | None) -> float:
+    """Return expected points, or nominal points for the score if they were not measured."""
+    return nominal_points(score) if points is None else points
+
+
 def score_in_words(score: int | None, mate: int | None, points: float | None, turn: SideName) -> str:
     """Return a score as a phrase for the side to move, or an empty string if there is no score."""
     text = format_score(score, mate, points)

@@ -417,6 +417,6 @@ def test_the_share_of_classes_holds_whichever_classes_are_reached() -> None:
         share = float(orbits[reached].sum() / orbits.sum())
         low, high = share_of_classes((share, share), sizes)
         assert low - 1e-12 <= reached.mean() <= high + 1e-12
-    # Both ends are attained: by classes of full size, and by all others.
+    # By hand: at least 0.8 · 100 / 8 = 10 of the 20 classes, and at most 20 − 100 / 8 = 7.5 more.
     assert share_of_classes((0.8, 0.8), SpaceSizes(100, 20, 8)) == (0.5, 0.875)
     assert share_of_classes((0.0, 0.0), SpaceSizes(100, 20, 8)) == (0.0, 0.375)

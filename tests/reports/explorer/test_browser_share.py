@@ -88,7 +88,7 @@ def test_a_picture_and_an_animation_are_downloaded(page: Any) -> None:
             page.click(f"#save button:has-text('{button}')")
         picture = Image.open(BytesIO(Path(found.value.path()).read_bytes()))
         assert (picture.format, getattr(picture, "n_frames", 1)) == (kind, frames)
-    # Drawing says that it works, and can be stopped.
+    # While the animation is drawn, the page says so and offers to stop it.
     routes = held(page, "**/api/picture")
     page.click("#save button:has-text('Animation')")
     asked(page, routes)

@@ -161,7 +161,7 @@ WEAK = {
 @pytest.mark.slow
 @pytest.mark.parametrize("base", ["ashton-5-4v2", "brandubh-7-4v1"])
 def test_each_field_is_expressed(base: str) -> None:
-    """The numbers of the definitions are those of `tablut bounds` when one field has another value."""
+    """If one field of a rule set is changed, the definitions still give the numbers of `tablut bounds`."""
     variant = load_variant(base)
     changed = [
         replace(variant, name=f"{base}-{field}", rules=with_field(variant.rules, field, value))
