@@ -7,7 +7,7 @@ The label states how the game ended with this placement, or that the game contin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import PlainSerializer
@@ -503,8 +503,8 @@ class BoundNumber(Result):
     latex: str = ""
 
 
-def bound_numbers(report: BoundsReport) -> list[BoundNumber]:
-    """Return all numbers in a report, in the order of the ``--csv`` output."""
+def bound_numbers(report: BoundsReport) -> Iterator[BoundNumber]:
+    """Yield all numbers in a report, in the order of the ``--csv`` output."""
     rows: list[tuple[Any, ...]] = [
         ("equation", term.id, term.description, term.exact, term.published, term.agrees) for term in report.terms
     ]
@@ -516,9 +516,7 @@ def bound_numbers(report: BoundsReport) -> list[BoundNumber]:
         name = f"{pair.attackers}v{pair.defenders}"
         rows.append(("material", name, "attackers v defenders, labelled states", pair.total))
     lines = {term.id: (str(term.formula), term.latex) for term in (*report.terms, *report.counts)}
-    found = []
     for group, id_, *row in rows:
         own = lines.get(id_ if group == "equation" else f"{group}.{id_}", ("", ""))
         values = (group, id_, *row, *[None] * (4 - len(row)), report.variant, __version__, *own)
-        found.append(BoundNumber(**dict(zip(BoundNumber.model_fields, values, strict=True))))
-    return found
+        yield BoundNumber(**dict(zip(BoundNumber.model_fields, values, strict=True)))

@@ -26,7 +26,7 @@ from tablut.work.clocks import announced, compile_seconds, compiling, wall_clock
 from tablut.work.progress import Observer, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from rich.progress import Progress, Task
     from rich.text import Text
@@ -60,7 +60,7 @@ class Reply:
     show: Callable[[PeopleConsole], None]
     exit_code: int = 0
     seed: int | None = None
-    table: tuple[type[Result], Sequence[Result]] | None = None
+    table: tuple[type[Result], Iterable[Result]] | None = None
     """Row type and rows of the table that ``--csv`` prints."""
     commented: bool = True
     """Whether the CSV begins with a comment about its provenance."""
