@@ -232,3 +232,19 @@ def test_a_wrong_name_is_bad_input(name: str, capsys: pytest.CaptureFixture[str]
         error = capsys.readouterr().err
         assert error.count("\n") == 1
         assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"score": "x"}, {"score": 1.5}, {"score": 10**40}, {"points": 7.0}, {"points": "y"}, {"nodes": -1}, {"pv": None}],
+)
+def test_a_choice_with_parts_that_are_no_numbers_loses_the_game(change: dict[str, object]) -> None:
+    def sound(board: Board, limits: SearchLimits) -> Choice:
+        return Choice(first(board, limits), 3, None, 1, 1, (), points=0.5)
+
+    def bot(board: Board, limits: SearchLimits) -> Choice:
+        return sound(board, limits)._replace(**change)  # type: ignore[arg-type]
+
+    for player, lost in ((sound, 0), (bot, 2)):
+        summary = play_match(NAME, player, "random@nodes=1", games=2, limits=SearchLimits(nodes=1)).summary
+        assert summary.lost_by_fault == (lost, 0)

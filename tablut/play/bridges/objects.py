@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any, Final, Protocol, cast
 
 from tablut.board import Board
 from tablut.cli.streams import one_line
-from tablut.errors import InputError, shown_value
+from tablut.errors import LARGEST, InputError, numbers_of, real_number, shown_value, whole_number
 from tablut.formats.reading import read_move
 from tablut.play.bridges.programs import UnreadableMoveError
 from tablut.play.players import Choice, PlayerOptions
@@ -28,6 +29,15 @@ from tablut.position import Move
 from tablut.variants import Variant
 from tablut.work.files import excerpt
 
+_SIGNED: Final = partial(whole_number, least=-LARGEST)
+_PARTS: Final[dict[str, Callable[[str, Any], Any]]] = {
+    "score": _SIGNED,
+    "mate": _SIGNED,
+    "depth": whole_number,
+    "nodes": whole_number,
+    "points": partial(real_number, most=1),
+}
+"""Checks of the numbers in a choice. The other parts, apart from the moves, are not used."""
 _EXPECTED: Final = "expected a class or an object with a method choose(board, limits), or a function of both"
 
 
@@ -124,10 +134,15 @@ class PythonPlayer:
                 answer = read_move(answer, board.size).move
         if isinstance(answer, Move):
             return bare_choice(answer)
-        if isinstance(answer, Choice) and [type(part) for part in (answer.move, answer.nodes)] == [Move, int]:
-            return answer
-        problem = f"returned {shown_value(answer)}; expected a Move, its text or a Choice"
-        raise UnreadableMoveError(problem, subject=f"player {excerpt(self.name)}")
+        subject, problem = f"player {excerpt(self.name)}", f"returned {shown_value(answer)}"
+        if isinstance(answer, Choice) and isinstance(answer.move, Move) and None not in (answer.depth, answer.nodes):
+            try:
+                found = numbers_of(answer, **_PARTS)
+            except InputError as error:
+                raise UnreadableMoveError(f"{problem}; {error}", subject=subject) from error
+            if isinstance(found.pv, tuple) and all(isinstance(move, Move) for move in found.pv):
+                return bare_choice(found.move)._replace(**{name: getattr(found, name) for name in ("pv", *_PARTS)})
+        raise UnreadableMoveError(f"{problem}; expected a Move, its text or a Choice", subject=subject)
 
 
 def _failure(name: str, problem: str, remedy: str = "") -> PlayerError:
