@@ -29,9 +29,10 @@ from counting.exclusions.counts import (
 from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of
 from counting.spaces import spaces
 from tablut import __version__
-from tablut.cli.command import command, flag, whole
-from tablut.cli.options import file_option, rules_option, variant_option
+from tablut.cli.command import command
+from tablut.cli.options import RulesRequest, variant_field
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
+from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, source
 from tablut.errors import InputError
 from tablut.position import square_name
@@ -62,40 +63,47 @@ _LATEX = r"""% Needs \usepackage{amsmath}.
 """
 
 
+class BoundsRequest(Request):
+    """The request of ``tablut bounds``."""
+
+    variant: str | None = variant_field(
+        help="Name of a built-in rule set, or a TOML file. [default: ashton; with --bfile, a family of boards]"
+    )
+    everything: bool = Option(
+        False, "Also print the equations, the errors in the paper explained, and all counts.", "--all", recorded=False
+    )
+    latex: bool = Option(False, "Print the equations as LaTeX instead.", form=True)
+    as_bfile: bool = Option(
+        False, "Print a b-file: bounds by side or, with --variant, states by number of men.", "--bfile", form=True
+    )
+
+
 @command(table=True)
-@variant_option("Name of a built-in rule set, or a TOML file. [default: ashton; with --bfile, a family of boards]")
-@flag("--all", "everything", help="Also print the equations, the errors in the paper explained, and all counts.")
-@flag("--latex", help="Print the equations as LaTeX instead.")
-@flag(
-    "--bfile",
-    "as_bfile",
-    help="Print a b-file: bounds by side or, with --variant, states by number of men.",
-)
-def bounds_command(variant: str | None, everything: bool, latex: bool, as_bfile: bool) -> Reply:
+def bounds_command(request: BoundsRequest) -> Reply:
     """Compute upper bounds on the number of positions of a game.
 
     The first bound is that of A. Galassi, "An Upper Bound on the Complexity of Tablut", computed exactly; the others
     correct and improve it. Other rule sets are counted in the same way. For your own rules, placements with a locked
     set of up to three pieces are excluded only if counting them does not take too long.
     """
-    if latex and as_bfile:
+    if request.latex and request.as_bfile:
         raise InputError("cannot be combined", subject="--latex and --bfile", remedy="give only one of them")
-    if as_bfile and variant is None:
+    if request.as_bfile and request.variant is None:
         return _by_side()
-    rules = load_variant(variant or "ashton")
+    rules = load_variant(request.variant or "ashton")
     report = bounds(rules, interruptible(lambda: affordable_exclusions(rules)))
-    if latex:
+    if request.latex:
         every = [*report.terms, *report.counts]
         equations = {term.id: term.latex for term in every}
         tags = {term.id: f"\\tag{{{term.id[2:]}}}" if term.equation else r"\notag" for term in every}
         lines = [f"  {text.replace(' = ', ' &= ', 1)} {tags[id_]}" for id_, text in equations.items()]
         listing = f"% {source(rules.name)}\n{_LATEX}\\begin{{align}}\n" + " \\\\\n".join(lines) + "\n\\end{align}"
         return Reply(_Latex(variant=rules.name, latex=equations), lambda console: console.out(listing))
-    if as_bfile:
+    if request.as_bfile:
         return Reply(report, lambda console: console.out(_by_men(report), end=""))
     table = BoundNumber, bound_numbers(report)
     # The table has no comment line, because other programs read it. Its columns contain the provenance.
-    return Reply(report, lambda console: _show(console, report, everything), table=table, commented=False)
+    return Reply(report, lambda console: _show(console, report, request.everything), table=table, commented=False)
 
 
 def _by_side() -> Reply:
@@ -285,11 +293,15 @@ class _Exclusions(Result):
     published: bool | None
 
 
+class ExclusionsRequest(RulesRequest):
+    """The request of ``tablut exclusions``."""
+
+    pieces: int = Option(3, "Maximum number of pieces in a locked set; the cost grows steeply.", least=2, most=8)
+    out: Path | None = Option(None, "File to which the counts are written, in the format of the built-in counts.")
+
+
 @command(table=True)
-@rules_option
-@whole("--pieces", default=3, least=2, most=8, help="Maximum number of pieces in a locked set; the cost grows steeply.")
-@file_option("--out", help="File to which the counts are written, in the format of the built-in counts.")
-def exclusions_command(rules: Variant, pieces: int, out: Path | None) -> Reply:
+def exclusions_command(request: ExclusionsRequest) -> Reply:
     """Find the minimal locked sets, and count the placements that contain at least one of them.
 
     A locked set is a set of pieces that no game can put together, so these placements are
@@ -297,6 +309,7 @@ def exclusions_command(rules: Variant, pieces: int, out: Path | None) -> Reply:
     compared with the new ones, and the exit code is 1 if they differ. For the full games,
     --pieces 3 takes seconds, and --pieces 4 takes minutes and gigabytes of memory.
     """
+    rules, pieces, out = request.rules, request.pieces, request.out
     check_output(out, record_kind(ExclusionRecord))
     with progress("exclusions") as observer:
         observer.begin("locked sets")

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from reports.catalogue import GENERATORS, default_folder
 from reports.rendering import Artefact, write
-from tablut.cli.command import command, flag, option
+from tablut.cli.command import command
 from tablut.cli.options import check_folder
+from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import InputError
 from tablut.results import Result
@@ -46,12 +47,20 @@ class _Site(Result):
     pages: list[_Page]
 
 
+class ReportRequest(Request):
+    """The request of ``tablut report``."""
+
+    out: str | None = Option(None, "Output folder. [default: reports/rendered, or ./tablut-report]", metavar="DIR")
+    site: str | None = Option(
+        None, "Build the whole site as HTML in this folder instead (needs the extra `docs`).", metavar="DIR"
+    )
+    check: bool = Option(False, "Only compare; exit code 1 if a file is out of date.")
+
+
 @command()
-@option("--out", metavar="DIR", help="Output folder. [default: reports/rendered, or ./tablut-report]")
-@option("--site", metavar="DIR", help="Build the whole site as HTML in this folder instead (needs the extra `docs`).")
-@flag("--check", help="Only compare; exit code 1 if a file is out of date.")
-def report_command(out: str | None, site: str | None, check: bool) -> Reply:
+def report_command(request: ReportRequest) -> Reply:
     """Rebuild all tables, figures and pages of the report from computed numbers, or check that they are up to date."""
+    out, site, check = request.out, request.site, request.check
     if site is not None:
         if out is not None:
             raise InputError("cannot be combined", subject="--out and --site", remedy="give only one of them")

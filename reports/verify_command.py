@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tablut.cli.command import argument, command
+from tablut.cli.command import command
+from tablut.cli.requests import Argument, Request
 from tablut.cli.runtime import EXIT_NO, Reply, interruptible
 from tablut.errors import InputError, TablutError
 from tablut.play.collection_file import is_collection, open_file
@@ -135,13 +136,16 @@ def _is_part(path: Path) -> bool:
         return file.read().startswith(MAGIC)
 
 
+class VerifyPathRequest(Request):
+    """The request of ``tablut verify``."""
+
+    store: str = Argument(
+        "PATH", "Folder of a store of any kind, finished or not; a collection, certificates or a proof."
+    )
+
+
 @command()
-@argument(
-    "store",
-    metavar="PATH",
-    help="Folder of a store of any kind, finished or not; a collection, certificates or a proof.",
-)
-def verify_command(store: str) -> Reply:
+def verify_command(request: VerifyPathRequest) -> Reply:
     """Verify stored work of any kind, such as a census, a tablebase, a book, certificates or a proof.
 
     Every file is checked against its digests, and the records are compared with one another. Certificates
@@ -149,6 +153,7 @@ def verify_command(store: str) -> Reply:
     census, use `tablut tablebase verify` or `tablut census verify --parents`. Exit code 1: an error was
     found.
     """
+    store = request.store
     result = interruptible(lambda: verify_folder(store))
 
     def show(console: PeopleConsole) -> None:

@@ -139,8 +139,8 @@ def test_bounds_and_boards_need_no_numba() -> None:
 @pytest.mark.parametrize(
     ("command", "most"),
     [
-        ("bestmove -v brandubh --nodes 100", 61),
-        ("bestmove -v brandubh --nodes 100 --json", 61),
+        ("bestmove -v brandubh --nodes 100", 63),
+        ("bestmove -v brandubh --nodes 100 --json", 63),
         ("perft -d 2", 37),
         ("bounds", 34),
         ("--help", 10),

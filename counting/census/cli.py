@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from tablut.cli.command import Group, argument, bundle, flag, option, real, whole
-from tablut.cli.options import LongWork, long_work, variant_option
+from tablut.cli.command import Group
+from tablut.cli.options import (
+    LongWorkRequest,
+    RulesRequest,
+    memory_field,
+    store_argument,
+    threads_field,
+    variant_field,
+)
 from tablut.cli.people import PeopleConsole, Table, label, number
+from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress
 from tablut.errors import InputError, MachineError
 from tablut.results import bfile
@@ -26,16 +33,27 @@ if TYPE_CHECKING:
 app = Group()
 
 
-@dataclass(frozen=True)
-class _CensusOptions:
-    """The options shared by `census` and `census count`: how to count, and what to print."""
+class _CountedRequest(RulesRequest, LongWorkRequest):
+    """The part of a request shared by `census` and `census count`: how to count, and what to print."""
 
-    variant: str
-    memory: int
-    disk: float | None
-    passes: int
-    against_bounds: bool
-    as_bfile: bool
+    memory: int = memory_field(4096, "Memory limit and, without --store, disk limit.")
+    disk: float | None = Option(
+        None,
+        "Disk limit; a ply that does not fit is made in several passes. [default: the free space]",
+        metavar="GIB",
+        least=0.001,
+    )
+    passes: int = Option(1, "Minimum number of passes over the last ply.", least=1, most=4096)
+    against_bounds: bool = Option(
+        False, "Compare the counts with the bound by material (always done for a complete census)."
+    )
+    as_bfile: bool = Option(False, "Print the numbers of new positions as a b-file instead.", "--bfile", form=True)
+    store: str | None = Option(
+        None,
+        "Folder in which positions are stored, so that a run can be resumed. [default: a temporary folder]",
+        metavar="DIR",
+    )
+    threads: int = threads_field("Number of tasks that run in parallel.")
 
     def reply(self, report: CensusReport, *, ended: bool) -> Reply:
         """Return the reply that prints a report. ``ended`` is false if the run was stopped early."""
@@ -47,7 +65,7 @@ class _CensusOptions:
             show = lambda console: console.out(_bfile(report), end="")  # noqa: E731
         return Reply(report, show, 0 if report.holds else EXIT_NO, table=(Ply, report.plies))
 
-    def run(self, work: LongWork, plies: int | None, **wishes: Any) -> Reply:
+    def run(self, plies: int | None, **wishes: Any) -> Reply:
         """Run a census. After an error or an interrupt, show the results so far, and then the reason for stopping."""
         from counting.census.report import census
         from counting.census.search import Resources, TooLargeError
@@ -57,71 +75,56 @@ class _CensusOptions:
         with progress("census") as observer, ending_orderly():
             try:
                 report = census(
-                    load_variant(self.variant),
+                    self.rules,
                     plies=plies,
-                    store=work.store,
+                    store=self.store,
                     **wishes,
-                    resources=Resources(self.memory << 20, disk, self.passes, work.threads, work.scheduler),
+                    resources=Resources(self.memory << 20, disk, self.passes, self.threads, self.scheduler),
                     observer=observer,
                     partial=partial.append,
                 )
             except (MachineError, TooLargeError, KeyboardInterrupt) as error:
                 if not partial:
                     raise
-                raise work.interrupted(self.reply(partial[0], ended=False), error) from None
+                raise self.interrupted(self.reply(partial[0], ended=False), error) from None
         return self.reply(report, ended=True)
 
 
-census_options = bundle(
-    "way",
-    _CensusOptions,
-    variant_option(default="ashton"),
-    whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit and, without --store, disk limit."),
-    real(
-        "--disk",
-        least=0.001,
-        metavar="GIB",
-        help="Disk limit; a ply that does not fit is made in several passes. [default: the free space]",
-    ),
-    whole("--passes", default=1, least=1, most=4096, help="Minimum number of passes over the last ply."),
-    flag("--against-bounds", help="Compare the counts with the bound by material (always done for a complete census)."),
-    flag("--bfile", "as_bfile", help="Print the numbers of new positions as a b-file instead."),
-)
-stored_census = long_work(
-    "Number of tasks that run in parallel.",
-    "Folder in which positions are stored, so that a run can be resumed. [default: a temporary folder]",
-)
+class CensusRequest(_CountedRequest):
+    """The request of ``tablut census``."""
+
+    plies: int | None = Option(None, "Number of plies. [default: 3 without --all]", least=0, most=999)
+    all_plies: bool = Option(False, "Continue until no new positions appear (feasible on small boards only).", "--all")
+    graph: str | None = Option(None, "NumPy archive (.npz) for the state graph of a complete census.", metavar="FILE")
+    full: bool = Option(False, "Count a second time without symmetry, and compare the numbers.")
 
 
 @app.default(table=True)
-@whole("--plies", least=0, most=999, help="Number of plies. [default: 3 without --all]")
-@flag("--all", "all_plies", help="Continue until no new positions appear (feasible on small boards only).")
-@option("--graph", metavar="FILE", help="NumPy archive (.npz) for the state graph of a complete census.")
-@flag("--full", help="Count a second time without symmetry, and compare the numbers.")
-@census_options
-@stored_census
-def census_command(
-    plies: int | None, all_plies: bool, graph: str | None, full: bool, way: _CensusOptions, work: LongWork
-) -> Reply:
+def census_command(request: CensusRequest) -> Reply:
     """Count the positions that can be reached from the start, ply by ply.
 
     All counts are exact. A position is a placement with the side to move. Classes are orbits under
     the symmetries that leave the start in place. Decided positions are counted but not expanded.
     """
-    if plies is not None and all_plies:
+    plies, graph = request.plies, request.graph
+    if plies is not None and request.all_plies:
         raise InputError("cannot be combined", subject="--plies and --all", remedy="give only one of them")
-    if graph is not None and not all_plies:
+    if graph is not None and not request.all_plies:
         raise InputError("is available only for a complete census", subject="--graph", remedy="add --all")
-    return way.run(work, None if all_plies else 3 if plies is None else plies, graph=graph, full=full)
+    limit = None if request.all_plies else 3 if plies is None else plies
+    return request.run(limit, graph=graph, full=request.full)
+
+
+class CensusCountRequest(_CountedRequest):
+    """The request of ``tablut census count``."""
+
+    plies: int = Option(3, "Number of plies.", least=1, most=999)
+    part: str = Option("1/1", "Part K of N of the last ply, chosen by a hash.", metavar="K/N")
+    again: bool = Option(False, "Repeat an earlier count, and compare the numbers.")
 
 
 @app.command("count", table=True)
-@whole("--plies", least=1, most=999, default=3, help="Number of plies.")
-@option("--part", default="1/1", metavar="K/N", help="Part K of N of the last ply, chosen by a hash.")
-@flag("--again", help="Repeat an earlier count, and compare the numbers.")
-@census_options
-@stored_census
-def count_command(plies: int, part: str, again: bool, way: _CensusOptions, work: LongWork) -> Reply:
+def count_command(request: CensusCountRequest) -> Reply:
     """Count the positions of the last ply without storing them.
 
     The earlier plies are counted and stored in the same way as by `tablut census`. If only a part of the last ply is
@@ -130,7 +133,8 @@ def count_command(plies: int, part: str, again: bool, way: _CensusOptions, work:
     """
     from counting.census.counted import CountRequest
 
-    return way.run(work, plies, count=CountRequest.part(part, way.passes, again=again))
+    wanted = CountRequest.part(request.part, request.passes, again=request.again)
+    return request.run(request.plies, count=wanted)
 
 
 def _bfile(report: CensusReport) -> str:
@@ -235,12 +239,21 @@ def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:
 # -- verification ------------------------------------------------------------------------
 
 
+class VerifyCensusRequest(Request):
+    """The request of ``tablut census verify``."""
+
+    store: str = store_argument("Folder of a census, as given with --store.")
+    variant: str | None = variant_field(
+        help="Rule set; required unless it is built in. [default: the rule set of the store]"
+    )
+    parents: bool = Option(
+        False, "Expand all positions again, and check that each has a parent and that no child is missing."
+    )
+    memory: int = memory_field(2048, "Memory limit for positions.", least=256)
+
+
 @app.command("verify")
-@argument("store", metavar="STORE", help="Folder of a census, as given with --store.")
-@variant_option("Rule set; required unless it is built in. [default: the rule set of the store]")
-@flag("--parents", help="Expand all positions again, and check that each has a parent and that no child is missing.")
-@whole("--memory", default=2048, least=256, metavar="MIB", help="Memory limit for positions.")
-def verify_command(store: str, variant: str | None, parents: bool, memory: int) -> Reply:
+def verify_command(request: VerifyCensusRequest) -> Reply:
     """Verify a stored census.
 
     The files are checked, as far as possible, by code that the census itself does not use. The exit
@@ -248,11 +261,12 @@ def verify_command(store: str, variant: str | None, parents: bool, memory: int) 
     """
     from counting.census.verification import verify_census
 
-    rules = None if variant is None else load_variant(variant)
+    rules = None if request.variant is None else load_variant(request.variant)
+    memory = request.memory << 20
     with progress("census verify") as observer:
         # The verification writes nothing, so it can be abandoned after an interrupt.
         report = interruptible(
-            lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
+            lambda: verify_census(request.store, rules, parents=request.parents, memory=memory, observer=observer)
         )
     return Reply(report, lambda console: _show_verified(console, report), EXIT_NO if report.failures else 0)
 

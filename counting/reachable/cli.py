@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
-from tablut.cli.command import Group, argument, choice, option, whole
-from tablut.cli.options import LongWork, long_work, rules_option, seed_option, variant_option
+from tablut.cli.command import Group
+from tablut.cli.options import LongWorkRequest, RulesRequest, seed_field, threads_field, variant_field
 from tablut.cli.people import PeopleConsole
+from tablut.cli.requests import Argument, Option, Request
 from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import MachineError
 from tablut.results import Result, scientific
-from tablut.variants import Variant, load_variant
+from tablut.variants import load_variant
 from tablut.work.progress import plural
 
 if TYPE_CHECKING:
@@ -30,29 +31,35 @@ _WHY = {
 """Reasons why final placements are unreachable, keyed by their names in JSON."""
 
 
+_PASSED_ON = ("samples", "seed", "space", "lemma_samples", "certificates", "checks", "store", "threads", "scheduler")
+
+
+class EstimateRequest(RulesRequest, LongWorkRequest):
+    """The request of ``tablut reachable estimate``."""
+
+    samples: int = Option(1000, "Number of samples for which reachability is decided.", least=1, most=10**9)
+    seed: int = seed_field("Seed of the samples.", 1)
+    space: Literal["undecided", "decided"] = Option(
+        "undecided",
+        "Sample undecided positions, or final placements: king captured, king escaped, or no attackers left.",
+    )
+    lemma_samples: int | None = Option(
+        None, "Number of samples on which the lemmas are tried. [default: --samples]", least=1, most=10**12
+    )
+    certificates: str | None = Option(
+        None, "File for all certificates; compressed if its name ends in .gz.", metavar="FILE"
+    )
+    checks: int = Option(50, "Number of certificates to check with the plain rules.", "--check", least=0)
+    store: str | None = Option(
+        None,
+        "Folder in which finished chunks of samples are stored, so that a run can be resumed.",
+        metavar="DIR",
+    )
+    threads: int = threads_field("Number of chunks of samples processed in parallel.")
+
+
 @app.command("estimate")
-@rules_option
-@whole("--samples", default=1000, least=1, most=10**9, help="Number of samples for which reachability is decided.")
-@seed_option("Seed of the samples.", 1)
-@choice(
-    "--space",
-    words=("undecided", "decided"),
-    default="undecided",
-    help="Sample undecided positions, or final placements: king captured, king escaped, or no attackers left.",
-)
-@whole(
-    "--lemma-samples",
-    least=1,
-    most=10**12,
-    help="Number of samples on which the lemmas are tried. [default: --samples]",
-)
-@option("--certificates", metavar="FILE", help="File for all certificates; compressed if its name ends in .gz.")
-@whole("--check", "checks", default=50, least=0, help="Number of certificates to check with the plain rules.")
-@long_work(
-    "Number of chunks of samples processed in parallel.",
-    "Folder in which finished chunks of samples are stored, so that a run can be resumed.",
-)
-def estimate_command(rules: Variant, seed: int, work: LongWork, **sampling: Any) -> Reply:
+def estimate_command(request: EstimateRequest) -> Reply:
     """Estimate the reachable share from random samples.
 
     Each sample is a position that the bound counts. It is reachable if a proof game leads to it. It
@@ -64,15 +71,15 @@ def estimate_command(rules: Variant, seed: int, work: LongWork, **sampling: Any)
     partial: list[ReachableEstimate] = []
 
     def reply(result: ReachableEstimate) -> Reply:
-        return Reply(result, lambda console: _show(console, result), seed=seed)
+        return Reply(result, lambda console: _show(console, result), seed=request.seed)
 
     with progress("estimate") as observer:
         try:
-            found = estimate(rules, seed=seed, observer=observer, partial=partial.append, **sampling, **work.places)
+            found = estimate(request.rules, observer=observer, partial=partial.append, **request.among(_PASSED_ON))
         except (MachineError, KeyboardInterrupt) as error:
             if not partial:
                 raise
-            raise work.interrupted(reply(partial[0]), error) from None
+            raise request.interrupted(reply(partial[0]), error) from None
     return reply(found)
 
 
@@ -137,10 +144,17 @@ class _CheckedCertificates(Result):
     failed: list[str]
 
 
+class CheckRequest(Request):
+    """The request of ``tablut reachable check``."""
+
+    file: str = Argument("FILE", "File written by `estimate --certificates`.")
+    variant: str | None = variant_field(
+        help="Name of a rule set, or a TOML file. [default: the rule set named in FILE]"
+    )
+
+
 @app.command("check")
-@argument("file", metavar="FILE", help="File written by `estimate --certificates`.")
-@variant_option("Name of a rule set, or a TOML file. [default: the rule set named in FILE]")
-def check_command(file: str, variant: str | None) -> Reply:
+def check_command(request: CheckRequest) -> Reply:
     """Check the certificates of an estimate, using only the plain rules.
 
     Every sample is drawn again, every proof game is replayed, and every lemma is applied again. The
@@ -151,8 +165,8 @@ def check_command(file: str, variant: str | None) -> Reply:
     with progress("check") as observer:
         observer.begin("certificates")
         header, checked = check_file(
-            Path(file),
-            lambda name: load_variant(variant or name),
+            Path(request.file),
+            lambda name: load_variant(request.variant or name),
             observer.advance,
         )
     claimed = header.model_dump(include=set(_CheckedCertificates.model_fields))

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from rich.text import Text
 
-from tablut.cli.command import command, option, real, whole
-from tablut.cli.options import file_option, warn
+from tablut.cli.command import command
+from tablut.cli.options import warn
 from tablut.cli.people import Live, PeopleConsole
+from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import Reply
 from tablut.errors import InputError
 from tablut.results import Result
@@ -119,25 +120,23 @@ class _Served(Result):
     interrupted: bool
 
 
+class ServeRequest(Request):
+    """The request of ``tablut serve``."""
+
+    host: str = Option("127.0.0.1", "Address to listen on; the default is local.", metavar="HOST")
+    port: int = Option(8137, "Port; 0 for any free port.", least=0, most=65535)
+    browser: bool = Option(True, "Whether to open the address in a browser on a desktop.", "--browser/--no-browser")
+    tablebase: tuple[str, ...] = Option((), "Tablebase to show; may be repeated.", metavar="STORE")
+    games: Path | None = Option(
+        None, "Collection of games. The moves played in the position are shown beside the board."
+    )
+    player: tuple[str, ...] = Option((), "Python class to play against; may be repeated.", metavar="MODULE:CLASS")
+    searches: int | None = Option(None, "Number of parallel searches. [default: half of the cores]", least=1, most=64)
+    seconds: float | None = Option(None, "Stop serving after this time.", metavar="SECONDS")
+
+
 @command()
-@option("--host", default="127.0.0.1", metavar="HOST", help="Address to listen on; the default is local.")
-@whole("--port", default=8137, least=0, most=65535, help="Port; 0 for any free port.")
-@option("--browser/--no-browser", default=True, help="Whether to open the address in a browser on a desktop.")
-@option("--tablebase", multiple=True, metavar="STORE", help="Tablebase to show; may be repeated.")
-@file_option("--games", help="Collection of games. The moves played in the position are shown beside the board.")
-@option("--player", multiple=True, metavar="MODULE:CLASS", help="Python class to play against; may be repeated.")
-@whole("--searches", least=1, most=64, help="Number of parallel searches. [default: half of the cores]")
-@real("--seconds", metavar="SECONDS", help="Stop serving after this time.")
-def serve_command(
-    host: str,
-    port: int,
-    browser: bool,
-    tablebase: tuple[str, ...],
-    games: Path | None,
-    player: tuple[str, ...],
-    searches: int | None,
-    seconds: float | None,
-) -> Reply:
+def serve_command(request: ServeRequest) -> Reply:
     """Serve the explorer: boards, endings, puzzles and games in the browser, and a JSON API under /api.
 
     By default only this machine can reach it. Visitors cannot read your files. Stop it with Ctrl-C.
@@ -146,16 +145,17 @@ def serve_command(
     from tablut.play.bridges.objects import chooser_of, named_object
     from tablut.play.collection import open_collection
 
+    host, seconds = request.host, request.seconds
     if seconds is not None and seconds <= 0:
         raise InputError("must be more than 0", subject=f"--seconds {seconds:g}")
-    chosen = {} if searches is None else {"searches": searches}
-    settings = Settings(host=host, stores=tablebase, games=games, players=player, **chosen)
-    for name in player:
+    chosen = {} if request.searches is None else {"searches": request.searches}
+    settings = Settings(host=host, stores=request.tablebase, games=request.games, players=request.player, **chosen)
+    for name in request.player:
         chooser_of(named_object(name))  # report a wrong class now
-    if games is not None:
-        with open_collection(games):
+    if request.games is not None:
+        with open_collection(request.games):
             pass  # report a wrong file now
-    listener = listen(host, port)
+    listener = listen(host, request.port)
     address = address_of(listener, host)
     live = Live()
     if not settings.local:
@@ -167,7 +167,7 @@ def serve_command(
         """Print the address once the server accepts requests, and open a browser if requested and possible."""
         live.print(Text.assemble("explorer  ", (address, "bold")), soft_wrap=True)
         live.print("Press Ctrl-C to stop.", style="dim")
-        if browser and live.watched and has_desktop():
+        if request.browser and live.watched and has_desktop():
             webbrowser.open(address)
 
     stopped = serve(settings, listener, ready, seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reports.rendering import write
-from tablut.cli.command import flag
+from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import EXIT_NO, Reply
 from tablut.results import Result
 
@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
     from reports.rendering import Artefact
 
-check_option = flag("--check", help="Only compare; exit code 1 if a file is stale.")
+
+class PageRequest(Request):
+    """The request to render the pages of a study."""
+
+    check: bool = Option(False, "Only compare; exit code 1 if a file is stale.")
 
 
 class _Page(Result):

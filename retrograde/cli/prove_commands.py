@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.text import Text
@@ -24,23 +24,23 @@ from retrograde.puzzles.puzzle_file import (
     shipped_ids,
 )
 from retrograde.tablebase.probing import prober_for
-from tablut.board import Board
-from tablut.cli.command import Decorator, argument, bundle, choice, command, flag, option, real, whole
+from tablut.cli.command import command
 from tablut.cli.options import (
-    LongWork,
-    Pictures,
-    board_options,
-    file_option,
-    long_work,
-    picture_options,
-    position_option,
+    AnimatedRequest,
+    BoardRequest,
+    LongWorkRequest,
+    PicturesRequest,
+    memory_field,
+    position_field,
     read_position,
     read_text,
-    threads_option,
-    variant_option,
+    tablebase_field,
+    threads_field,
+    variant_field,
     warn_if_impossible,
 )
 from tablut.cli.people import PeopleConsole, Table, label, legend, number
+from tablut.cli.requests import Argument, Option, Request
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, interruptible, progress
 from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError, MachineError
@@ -64,23 +64,12 @@ _LONG: Final = 20
 """Duration of a check, in seconds, above which its speed is printed."""
 
 
-def nodes_option(default: int) -> Decorator:
-    """Return a decorator that adds the option ``--nodes`` to a search command."""
-    words = "Maximum number of moves made in the search for each position."
-    return whole("--nodes", least=1, most=10**15, default=default, help=words)
-
-
-_tablebase_option = option(
-    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the built-in one, if any]"
-)
+def nodes_field(default: int) -> Any:
+    """Describe a field as the option ``--nodes`` of a search for a proof."""
+    return Option(default, "Maximum number of moves made in the search for each position.", least=1, most=10**15)
 
 
 # -- ``tablut puzzle solve``: one position -----------------------------------------------------
-
-
-def _limits(nodes: int, seconds: float | None, memory: int, positions: int) -> ProofLimits:
-    check_memory("memory", memory)
-    return ProofLimits(nodes=nodes, seconds=seconds, memory_bytes=memory << 20, positions=positions)
 
 
 def _sources(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -89,48 +78,41 @@ def _sources(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
     return [name for name in names if name.startswith(incomplete)]
 
 
+class SolvePuzzleRequest(PicturesRequest, AnimatedRequest):
+    """The request of ``tablut puzzle solve``."""
+
+    file: str | None = Argument(
+        "[FILE]", "A puzzle file, a built-in one (collection, ashton, mcgill …), or a puzzle's id.", None, _sources
+    )
+    variant: str | None = variant_field(
+        help="Name of a built-in rule set, or a TOML file. [default: that of the puzzles, or ashton]"
+    )
+    position: str | None = position_field()
+    nodes: int = nodes_field(50_000_000)
+    seconds: float | None = Option(None, "Time limit for each position.", metavar="SECONDS", least=0, most=1e9)
+    memory: int = memory_field(256, "Memory for the transposition tables.", most=1 << 24)
+    positions: int = Option(
+        250_000, "Maximum number of positions listed to prove a draw; 0 to list none.", least=0, most=10**9
+    )
+    tablebase: str | None = tablebase_field()
+    plies_left: int | None = Option(
+        None, "Plies left before a draw. [default: the move limit of the rules]", least=0, most=10**6
+    )
+    all_wins: bool = Option(False, "Also look for moves that win more slowly.")
+    save_proof: Path | None = Option(None, "File for the winner's complete strategy.")
+    proof_positions: int = Option(2_000_000, "Maximum positions in a saved strategy.", least=1, most=4_000_000)
+    svg: Path | None = Option(None, "File for an SVG drawing of the line as a strip of boards.")
+    gif: Path | None = Option(None, "File for an animated picture of the line.")
+
+    @cached_property
+    def limits(self) -> ProofLimits:
+        """The limits of the search for each position."""
+        check_memory("memory", self.memory)
+        return ProofLimits(self.nodes, self.seconds, self.memory << 20, self.positions)
+
+
 @command()
-@argument(
-    "file",
-    required=False,
-    metavar="[FILE]",
-    shell_complete=_sources,
-    help="A puzzle file, a built-in one (collection, ashton, mcgill …), or a puzzle's id.",
-)
-@variant_option("Name of a built-in rule set, or a TOML file. [default: that of the puzzles, or ashton]")
-@position_option
-@bundle(
-    "limits",
-    _limits,
-    nodes_option(50_000_000),
-    real("--seconds", metavar="SECONDS", least=0, most=1e9, help="Time limit for each position."),
-    whole("--memory", least=1, most=1 << 24, default=256, metavar="MIB", help="Memory for the transposition tables."),
-    whole(
-        "--positions",
-        least=0,
-        most=10**9,
-        default=250_000,
-        help="Maximum number of positions listed to prove a draw; 0 to list none.",
-    ),
-)
-@_tablebase_option
-@whole("--plies-left", least=0, most=10**6, help="Plies left before a draw. [default: the move limit of the rules]")
-@flag("--all-wins", help="Also look for moves that win more slowly.")
-@file_option("--save-proof", help="File for the winner's complete strategy.")
-@whole("--proof-positions", default=2_000_000, least=1, most=4000000, help="Maximum positions in a saved strategy.")
-@picture_options("an SVG drawing of the line as a strip of boards", moving="the line")
-def solve_command(
-    file: str | None,
-    variant: str | None,
-    position: str | None,
-    limits: ProofLimits,
-    tablebase: str | None,
-    plies_left: int | None,
-    all_wins: bool,
-    save_proof: Path | None,
-    proof_positions: int,
-    pictures: Pictures,
-) -> Reply:
+def solve_command(request: SolvePuzzleRequest) -> Reply:
     """Solve a position, or check the stipulations of the puzzles in a file.
 
     A position is proved to be a win, a loss or a draw. After an interrupt, the results so far are
@@ -140,43 +122,44 @@ def solve_command(
     from retrograde.proofs.certificate import PROOF_FILE
     from retrograde.proofs.solver import Solver
 
+    file, limits, plies_left, save_proof = request.file, request.limits, request.plies_left, request.save_proof
     if file is not None:
-        if position is not None or save_proof is not None or pictures or plies_left is not None:
+        if request.position is not None or save_proof is not None or request.draws or plies_left is not None:
             message = "cannot be combined with --position, --plies-left, --save-proof or a picture"
             raise InputError(message, subject=f"puzzle file {excerpt(file)}")
-        return _solve_file(file, variant, limits, tablebase, all_wins)
+        return _solve_file(file, request)
     check_output(save_proof, PROOF_FILE, "choose another file with `save_proof`")
-    rules = load_variant(variant or "ashton")
-    asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
+    rules = load_variant(request.variant or "ashton")
+    asked = read_position(request.position, rules) or Position.parse(rules.start_position, rules.size)
     # A saved proof must be checkable with nothing but the rules, so it uses no tablebase.
-    prober = None if save_proof is not None else find_prober(rules, tablebase)
+    prober = None if save_proof is not None else find_prober(rules, request.tablebase)
     proof = solution = None
     interrupted = False
     solver = Solver(rules, limits, prober)
     try:
-        solution = interruptible(partial(solver.solve, asked, plies_left=plies_left, all_wins=all_wins))
+        solution = interruptible(partial(solver.solve, asked, plies_left=plies_left, all_wins=request.all_wins))
         if save_proof is not None:
-            proof = interruptible(partial(_prove, rules, solution, limits, proof_positions, plies_left))
+            proof = interruptible(partial(_prove, rules, solution, limits, request.proof_positions, plies_left))
             proof.write(save_proof, "choose another file with `save_proof`")
     except KeyboardInterrupt:
         solution, interrupted = solution or solver.so_far(), True
         if solution is None:
             raise
-    drawn = Pictures(None, None) if interrupted else pictures
-    if drawn:
+    drawn = {} if interrupted else request.picture_names
+    if request.draws and not interrupted:
         from tablut.strip import draw_line, draw_strip
 
-        drawn.write(draw_strip(rules, asked, solution.line, title=_verdict(solution)))
-        drawn.animate(draw_line(rules, asked, solution.line, title=_verdict(solution)))
+        request.write_drawing(draw_strip(rules, asked, solution.line, title=_verdict(solution)))
+        request.animate(draw_line(rules, asked, solution.line, title=_verdict(solution)))
     result = SolvedResult(
         **SolutionResult.model_validate(solution).model_dump(),
         plies_left=rules.rules.move_limit if plies_left is None else plies_left,
         interrupted=interrupted,
         proof=None if proof is None else str(save_proof),
         proof_positions=None if proof is None else len(proof.strategy),
-        svg=drawn.names["svg"],
-        png=drawn.names["png"],
-        gif=drawn.names["gif"],
+        svg=drawn.get("svg"),
+        png=drawn.get("png"),
+        gif=drawn.get("gif"),
     )
     code = EXIT_INTERRUPTED if interrupted else 0 if solution.status == "proved" else EXIT_UNKNOWN
     return Reply(result, lambda console: _show_solved(console, rules, solution, result), code)
@@ -251,14 +234,14 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
 # -- ``tablut puzzle solve FILE``: check the stipulations of a puzzle file ---------------
 
 
-def _solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: str | None, all_wins: bool) -> Reply:
+def _solve_file(file: str, request: SolvePuzzleRequest) -> Reply:
     """Check the stipulations of a puzzle file. After an interrupt, return the results so far."""
     from retrograde.proofs.solver import Solver
 
     if file == "-":
-        puzzles = parse_puzzles(file, read_text(file, "puzzle file", MOST_BYTES), variant)
+        puzzles = parse_puzzles(file, read_text(file, "puzzle file", MOST_BYTES), request.variant)
     else:
-        puzzles = read_puzzles(file, variant)
+        puzzles = read_puzzles(file, request.variant)
     games = {name: load_variant(name) for name in {puzzle.variant for puzzle in puzzles}}
     results: list[PuzzleResult] = []
     interrupted = False
@@ -268,8 +251,8 @@ def _solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: 
             interruptible(partial(_examine, file, puzzles, games))
             for puzzle in puzzles:
                 rules = games[puzzle.variant]
-                solver = Solver(rules, limits, find_prober(rules, tablebase))
-                solution = interruptible(partial(solver.solve, puzzle.position, all_wins=all_wins))
+                solver = Solver(rules, request.limits, find_prober(rules, request.tablebase))
+                solution = interruptible(partial(solver.solve, puzzle.position, all_wins=request.all_wins))
                 verdict = judge(puzzle, solution)
                 solved = SolutionResult.model_validate(solution)
                 results.append(PuzzleResult(id=puzzle.id, claim=_claim(puzzle), verdict=verdict, solution=solved))
@@ -362,34 +345,41 @@ class _CheckedStrategy(CheckedProof):
     interrupted: bool
 
 
+class CheckProofRequest(Request):
+    """The request of ``tablut puzzle check``."""
+
+    file: str = Argument("FILE", "Proof file, written by --save-proof.")
+    variant: str | None = variant_field(
+        help="Name of a built-in rule set, or a TOML file. [default: as named in the proof]"
+    )
+    plies: int = Option(
+        20_000,
+        "Maximum number of plies made in the search for a shorter win; 0 for no search.",
+        least=0,
+        most=10**12,
+    )
+    tablebase: str | None = tablebase_field()
+    deep: bool = Option(False, "Also play out the positions that the proof leaves to tablebases.")
+    threads: int = threads_field("Number of processes that check in parallel.")
+
+
 @command()
-@argument("file", metavar="FILE", help="Proof file, written by --save-proof.")
-@variant_option("Name of a built-in rule set, or a TOML file. [default: as named in the proof]")
-@whole(
-    "--plies",
-    default=20_000,
-    least=0,
-    most=10**12,
-    help="Maximum number of plies made in the search for a shorter win; 0 for no search.",
-)
-@_tablebase_option
-@flag("--deep", help="Also play out the positions that the proof leaves to tablebases.")
-@threads_option("Number of processes that check in parallel.")
-def check_command(file: str, variant: str | None, plies: int, tablebase: str | None, deep: bool, threads: int) -> Reply:
+def check_command(request: CheckProofRequest) -> Reply:
     """Check a saved proof using only the rules, in plain Python.
 
     docs/proofs.md describes proofs. Exit code 1: the proof is wrong, or there is a shorter win.
     """
     from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
 
+    file, variant, threads, deep = request.file, request.variant, request.threads, request.deep
     named = f"proof {excerpt(file)}"
     proof = read_certificate(file, read_text(file, "proof", MOST_BYTES) if file == "-" else Path(file))
     rules = game_of(file, proof, None if variant is None else load_variant(variant))
-    tables = prober_for(rules, tablebase) if proof.tables else None
+    tables = prober_for(rules, request.tablebase) if proof.tables else None
     interrupted = False
     try:
         scheduler = LocalScheduler(threads, processes=threads > 1)
-        check = StrategyCheck(rules, proof, most_plies=plies, scheduler=scheduler, tablebase=tables, deep=deep)
+        check = StrategyCheck(rules, proof, most_plies=request.plies, scheduler=scheduler, tablebase=tables, deep=deep)
         warn_if_impossible(rules, Position.parse(proof.position, rules.size), named)
         checked = interruptible(check.run)
     except InputError as error:
@@ -454,28 +444,21 @@ def _show_checked(console: PeopleConsole, result: _CheckedStrategy) -> None:
 # -- ``tablut prove``: prove a claim, possibly for days and on many machines -----------------------
 
 
+class ProveRequest(BoardRequest, LongWorkRequest):
+    """The request of ``tablut prove``."""
+
+    claim: Claim = Option(..., "Claim: a side wins, a side does not win, or a draw.")
+    moves: str = Option("", "Moves to play first, separated by spaces.", metavar="MOVES")
+    tablebase: str | None = tablebase_field()
+    hours: float | None = Option(None, "Time limit in hours, after which no new task starts.", metavar="HOURS", least=0)
+    nodes: int = Option(10_000_000, "Maximum number of moves made by each task.", least=1, most=10**12)
+    memory: int = memory_field(256, "Memory for each worker's table.", most=1 << 24)
+    store: str | None = Option(None, "Folder for the state of the search, from which a run resumes.", metavar="DIR")
+    threads: int = threads_field("Number of threads for each task; they share one table.")
+
+
 @command(table=True)
-@choice("--claim", words=get_args(Claim), required=True, help="Claim: a side wins, a side does not win, or a draw.")
-@board_options
-@option("--moves", default="", metavar="MOVES", help="Moves to play first, separated by spaces.")
-@_tablebase_option
-@real("--hours", least=0, metavar="HOURS", help="Time limit in hours, after which no new task starts.")
-@whole("--nodes", default=10_000_000, least=1, most=10**12, help="Maximum number of moves made by each task.")
-@whole("--memory", default=256, least=1, most=1 << 24, metavar="MIB", help="Memory for each worker's table.")
-@long_work(
-    "Number of threads for each task; they share one table.",
-    "Folder for the state of the search, from which a run resumes.",
-)
-def prove_command(
-    claim: Claim,
-    board: Board,
-    moves: str,
-    tablebase: str | None,
-    hours: float | None,
-    nodes: int,
-    memory: int,
-    work: LongWork,
-) -> Reply:
+def prove_command(request: ProveRequest) -> Reply:
     """Prove that a side wins from a position, that a side does not win, or that neither side wins.
 
     The result is a strategy that `tablut puzzle check` can check. To resume a search, repeat the
@@ -483,18 +466,19 @@ def prove_command(
     program sends them. Exit code 1: the claim is refuted; 3: the time limit was reached before the
     claim was settled.
     """
-    check_memory("memory", memory)
-    for text in moves.split():
+    check_memory("memory", request.memory)
+    board, claim = request.board, request.claim
+    for text in request.moves.split():
         board.push(read_move(text, board.size).move)
-    root = None if work.store is None else store_path(work.store)
-    with open_scheduler(1, work.scheduler) as workers, progress("prove") as observer:
-        limits: dict[str, Any] = {"nodes": nodes, "memory": memory << 20, "threads": work.threads}
+    root = None if request.store is None else store_path(request.store)
+    with open_scheduler(1, request.scheduler) as workers, progress("prove") as observer:
+        limits = request.among(["nodes", "threads", "tablebase"]) | {"memory": request.memory << 20}
         start = DrawRun if claim == "draw" else ProofRun
-        run = start(board.variant, board.position, claim, observer=observer, tablebase=tablebase, **limits)
+        run = start(board.variant, board.position, claim, observer=observer, **limits)
         try:
-            run.run(workers, root, hours)
+            run.run(workers, root, request.hours)
         except (MachineError, KeyboardInterrupt) as error:
-            raise work.interrupted(_proving(run.result()), error) from None
+            raise request.interrupted(_proving(run.result()), error) from None
     return _proving(run.result())
 
 

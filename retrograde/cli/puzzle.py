@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from retrograde.cli.prove_commands import check_command, nodes_option, solve_command
+from pydantic import Field
+
+from retrograde.cli.prove_commands import check_command, nodes_field, solve_command
 from retrograde.puzzles.puzzle_file import (
     Filter,
     PuzzleFacts,
@@ -16,14 +18,15 @@ from retrograde.puzzles.puzzle_file import (
     rules_of,
     shipped_ids,
 )
-from tablut.cli.command import Decorator, Group, argument, beginning, bundle, choice, flag, option, whole
-from tablut.cli.options import check_range, variant_option
+from tablut.cli.command import Group
+from tablut.cli.options import check_range, variant_field
 from tablut.cli.people import Live, PeopleConsole, Table, draw_board, label, legend, number, prose
+from tablut.cli.requests import Argument, Option, Request, beginning
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, interruptible
 from tablut.errors import IllegalMoveError, InputError, UnknownError, did_you_mean
 from tablut.formats.reading import read_move
 from tablut.play.terminal import LineReader, not_a_move
-from tablut.position import Move, MoveText, square_name
+from tablut.position import Move, MoveText, SideName, square_name
 from tablut.results import Result
 from tablut.work.files import excerpt
 from tablut.work.progress import plural
@@ -55,34 +58,45 @@ class _ShownPuzzle(PuzzleFacts):
     solution: list[str] | None = None
 
 
+class ListPuzzlesRequest(Request):
+    """The request of ``tablut puzzle list``."""
+
+    file: str = Argument(
+        "[FILE]", "Puzzle file, or a built-in one (ashton, mcgill …). [default: collection]", "collection"
+    )
+    variant: str | None = variant_field(help="Only puzzles of this rule set, given as a name or a TOML file.")
+    side: SideName | None = Option(None, "Side to move.")
+    winner: SideName | None = Option(None, "Side that wins.")
+    shortest: int | None = Option(None, "Minimum length of the win, in plies.", "--min-plies", least=1, most=1000)
+    longest: int | None = Option(None, "Maximum length of the win, in plies.", "--max-plies", least=1, most=1000)
+    grade: tuple[Annotated[int, Field(ge=1, le=5)], ...] = Option((), "Grade, from 1 (easiest) to 5; may be repeated.")
+    theme: str | None = Option(
+        None, "Part of a theme's name, such as ending, middle game or shieldwall.", metavar="TEXT"
+    )
+    everything: bool = Option(
+        False, f"List all matching puzzles. [default: the first {_LISTED}]", "--all", recorded=False
+    )
+
+
 @app.command("list", table=True)
-@argument(
-    "file",
-    default="collection",
-    metavar="[FILE]",
-    help="Puzzle file, or a built-in one (ashton, mcgill …). [default: collection]",
-)
-@variant_option("Only puzzles of this rule set, given as a name or a TOML file.")
-@choice("--side", words=("white", "black"), help="Side to move.")
-@choice("--winner", words=("white", "black"), help="Side that wins.")
-@whole("--min-plies", "shortest", least=1, most=1000, help="Minimum length of the win, in plies.")
-@whole("--max-plies", "longest", least=1, most=1000, help="Maximum length of the win, in plies.")
-@whole("--grade", multiple=True, least=1, most=5, help="Grade, from 1 (easiest) to 5; may be repeated.")
-@option("--theme", metavar="TEXT", help="Part of a theme's name, such as ending, middle game or shieldwall.")
-@flag("--all", "everything", help=f"List all matching puzzles. [default: the first {_LISTED}]")
-def list_command(file: str, variant: str | None, grade: tuple[int, ...], everything: bool, **wanted: Any) -> Reply:
+def list_command(request: ListPuzzlesRequest) -> Reply:
     """List puzzles, without their solutions.
 
     With filters, only matching puzzles are listed. An empty list is not an error. JSON and CSV contain all of them.
     """
-    check_range(wanted["shortest"], wanted["longest"])
+    check_range(request.shortest, request.longest)
+    file, variant = request.file, request.variant
     # Built-in files name their rules; other files need not.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
-    filters = Filter(variant if shipped else None, grades=grade, **wanted)
+    filters = Filter(**request.among(Filter._fields), grades=request.grade)
+    if not shipped:
+        filters = filters._replace(variant=None)
     found = _List(file=file, puzzles=[facts_of(puzzle) for puzzle in choose(puzzles, filters)])
     return Reply(
-        found, lambda console: _show_list(console, found, puzzles, everything), table=(PuzzleFacts, found.puzzles)
+        found,
+        lambda console: _show_list(console, found, puzzles, request.everything),
+        table=(PuzzleFacts, found.puzzles),
     )
 
 
@@ -102,34 +116,35 @@ def _show_list(console: PeopleConsole, found: _List, puzzles: list[Puzzle], ever
     console.print(f"{of}{plural(len(puzzles), 'puzzle')}; `tablut puzzle play ID` plays one.{rest}", style="dim")
 
 
-def _read_one(puzzle: str, file: str, variant: str | None) -> Puzzle:
-    """Return the puzzle with a given id from a file."""
-    puzzles = {one.id: one for one in read_puzzles(file, variant)}
-    if puzzle in puzzles or puzzle.lower() in puzzles:
-        return puzzles.get(puzzle) or puzzles[puzzle.lower()]
-    hint = did_you_mean(puzzle, puzzles, "list them with `tablut puzzle list`, or choose another file with --file")
-    raise InputError(f"is not in {excerpt(file)}", subject=f"puzzle {excerpt(puzzle)}", remedy=hint)
+class _PuzzleRequest(Request):
+    puzzle: str = Argument("ID", "A puzzle's id.", complete=beginning(shipped_ids))
+    file: str = Option("collection", "Puzzle file, or a built-in one.", "--file", "-f", metavar="FILE")
+    variant: str | None = variant_field(help="Rule set for files that do not name one.")
+
+    def chosen(self) -> Puzzle:
+        """Return the puzzle with the given id from the file."""
+        wanted, puzzles = self.puzzle, {one.id: one for one in read_puzzles(self.file, self.variant)}
+        if wanted in puzzles or wanted.lower() in puzzles:
+            return puzzles.get(wanted) or puzzles[wanted.lower()]
+        hint = did_you_mean(wanted, puzzles, "list them with `tablut puzzle list`, or choose another file with --file")
+        raise InputError(f"is not in {excerpt(self.file)}", subject=f"puzzle {excerpt(wanted)}", remedy=hint)
 
 
-_one_puzzle: Decorator = bundle(
-    "puzzle",
-    _read_one,
-    argument("puzzle", metavar="ID", shell_complete=beginning(shipped_ids), help="A puzzle's id."),
-    option("--file", "-f", default="collection", metavar="FILE", help="Puzzle file, or a built-in one."),
-    variant_option("Rule set for files that do not name one."),
-)
+class ShowPuzzleRequest(_PuzzleRequest):
+    """The request of ``tablut puzzle show``."""
+
+    hint: bool = Option(False, "Name the cell of the piece that moves.")
+    solution: bool = Option(False, "Print the solution as well.")
+    nodes: int = nodes_field(50_000_000)
 
 
 @app.command("show")
-@_one_puzzle
-@flag("--hint", help="Name the cell of the piece that moves.")
-@flag("--solution", help="Print the solution as well.")
-@nodes_option(50_000_000)
-def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Reply:
+def show_command(request: ShowPuzzleRequest) -> Reply:
     """Draw a puzzle and state its task, without giving the solution."""
     from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.puzzle_game import solve_puzzle
 
+    puzzle, hint, solution = request.chosen(), request.hint, request.solution
     tempting = puzzle.tags.get("tempting", "")
     shown = _ShownPuzzle(
         **facts_of(puzzle).model_dump(),
@@ -137,7 +152,7 @@ def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Repl
         source=puzzle.tags.get("source", ""),
     )
     if hint or solution:
-        line = interruptible(partial(solve_puzzle, puzzle, ProofLimits(nodes=nodes))).line
+        line = interruptible(partial(solve_puzzle, puzzle, ProofLimits(nodes=request.nodes))).line
         start = square_name(line[0].start, rules_of(puzzle).size) if hint and line else None
         shown = shown.model_copy(update={"hint": start, "solution": list(map(str, line)) if solution else None})
     return Reply(shown, lambda console: _show_puzzle(console, puzzle, shown))
@@ -185,13 +200,17 @@ class _PlayedPuzzle(Result):
     unknown: bool
 
 
+class PlayPuzzleRequest(_PuzzleRequest):
+    """The request of ``tablut puzzle play``."""
+
+    moves: tuple[str, ...] = Option(
+        (), "Move to try before any input is read; repeatable.", "--move", "-m", metavar="MOVE"
+    )
+    nodes: int = nodes_field(200_000_000)
+
+
 @app.command("play")
-@_one_puzzle
-@option(
-    "--move", "-m", "moves", multiple=True, metavar="MOVE", help="Move to try before any input is read; repeatable."
-)
-@nodes_option(200_000_000)
-def play_command(puzzle: Puzzle, moves: tuple[str, ...], nodes: int) -> Reply:
+def play_command(request: PlayPuzzleRequest) -> Reply:
     """Solve a puzzle interactively in the terminal.
 
     Type your moves. The defence replies to correct moves, and wrong moves are refuted. Exit code 1:
@@ -200,9 +219,9 @@ def play_command(puzzle: Puzzle, moves: tuple[str, ...], nodes: int) -> Reply:
     from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.puzzle_game import open_puzzle
 
-    live = Live()
-    game = interruptible(partial(open_puzzle, puzzle, ProofLimits(nodes=nodes)))
-    table = _Table(puzzle, game, live, _asking(live, list(moves or ())))
+    live, puzzle = Live(), request.chosen()
+    game = interruptible(partial(open_puzzle, puzzle, ProofLimits(nodes=request.nodes)))
+    table = _Table(puzzle, game, live, _asking(live, list(request.moves)))
     played = table.run()
     code = EXIT_UNKNOWN if played.unknown else 0 if played.solved else EXIT_NO
     return Reply(played, lambda console: _show_played(console, played), code)

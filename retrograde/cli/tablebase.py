@@ -6,31 +6,34 @@ import shlex
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
 from retrograde.answers import ProbeResult, RatedMoveResult, TablebaseInfo, TierResult, info_of, probe_result
 from tablut.board import Board
-from tablut.cli.command import Group, argument, bundle, choice, command, flag, option, whole
+from tablut.cli.command import Group, command
 from tablut.cli.options import (
+    RulesRequest,
     check_range,
-    file_option,
-    material_option,
-    position_option,
+    material_field,
+    memory_field,
+    position_field,
     read_materials,
     read_position,
-    rules_option,
-    scheduler_option,
+    scheduler_field,
+    seed_field,
     store_argument,
-    threads_option,
-    variant_option,
+    threads_field,
+    variant_field,
 )
 from tablut.cli.people import PeopleConsole, Table, label, number
+from tablut.cli.requests import Argument, Option, Request
 from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, typed
 from tablut.cli.streams import complain
 from tablut.errors import InputError, TablutError
-from tablut.position import NARROW, Position
+from tablut.indexing.values import Wdl
+from tablut.position import NARROW, Position, SideName
 from tablut.prober import MissingTableError
 from tablut.results import Result
 from tablut.variants import Variant, load_variant, shipped_name
@@ -41,7 +44,6 @@ from tablut.work.progress import plural, size_text
 if TYPE_CHECKING:
     from retrograde.solver.solver_report import SideCounts, SolveReport
     from retrograde.tablebase.probing import Tablebase
-    from retrograde.tablebase.querying import TableQuery
     from retrograde.verification.verifying import Verification
 
 app = Group(help="Build, describe, query and verify endgame tablebases.")
@@ -55,23 +57,21 @@ _MEMORY = 4096
 # -- build and info ------------------------------------------------------------------------
 
 
+class BuildRequest(RulesRequest):
+    """The request of ``tablut tablebase build``."""
+
+    men: int | None = Option(None, "Maximum number of men, including the king.", least=2)
+    material: tuple[str, ...] = material_field(
+        "Attackers and defenders, such as 5v1, with all material that captures lead to; may be repeated."
+    )
+    store: str | None = Option(None, "Folder of the tablebase. [default: ./tablebase-NAME]", metavar="STORE")
+    threads: int = threads_field("Number of threads for each tier.")
+    memory: int = memory_field(_MEMORY, "Memory limit; larger tiers are built in slices.")
+    scheduler: str | None = scheduler_field()
+
+
 @app.command("build", table=True)
-@whole("--men", least=2, help="Maximum number of men, including the king.")
-@material_option("Attackers and defenders, such as 5v1, with all material that captures lead to; may be repeated.")
-@rules_option
-@option("--store", metavar="STORE", help="Folder of the tablebase. [default: ./tablebase-NAME]")
-@threads_option("Number of threads for each tier.")
-@whole("--memory", default=_MEMORY, least=1, metavar="MIB", help="Memory limit; larger tiers are built in slices.")
-@scheduler_option
-def build_command(
-    men: int | None,
-    material: tuple[str, ...],
-    rules: Variant,
-    store: str | None,
-    threads: int,
-    memory: int,
-    scheduler: str | None,
-) -> Reply:
+def build_command(request: BuildRequest) -> Reply:
     """Build a tablebase, or add tiers to one.
 
     All positions with up to --men men, or with the material given, are solved and stored with their
@@ -84,13 +84,14 @@ def build_command(
     from retrograde.solver.tier_graph import check_build
     from retrograde.tablebase.store import is_store, open_store
 
-    materials = read_materials(material)
+    rules, men, memory = request.rules, request.men, request.memory << 20
+    materials = read_materials(request.material)
     if men is None and not materials:
         remedy = "add --men 4, which builds all tiers of at most four men"
         raise InputError("one of them is required", subject="--men or --material", remedy=remedy)
-    root = store_path(f"tablebase-{rules.name}" if store is None else store)
+    root = store_path(f"tablebase-{rules.name}" if request.store is None else request.store)
     built = open_store(root).tiers() if is_store(root) else []
-    estimate = check_build(rules, men, memory << 20, root, built, materials=materials)
+    estimate = check_build(rules, men, memory, root, built, materials=materials)
     if estimate.seconds >= _LONG:
         complain(f"{rules.name}: {estimate}")
     try:
@@ -101,9 +102,9 @@ def build_command(
                     rules,
                     men,
                     materials=materials,
-                    threads=threads,
-                    memory=memory << 20,
-                    scheduler=scheduler,
+                    threads=request.threads,
+                    memory=memory,
+                    scheduler=request.scheduler,
                     observer=observer,
                 )
             )
@@ -156,36 +157,37 @@ def _show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
         console.print(f"not built yet: {', '.join(info.missing)}")
 
 
+class _StoreRequest(Request):
+    store: str = store_argument()
+
+
 @app.command("info", table=True)
-@store_argument
-def info_command(store: str) -> Reply:
+def info_command(request: _StoreRequest) -> Reply:
     """Describe a tablebase: its rules, tiers, values and sizes."""
     from retrograde.tablebase.store import open_store
 
-    info = info_of(open_store(store))
+    info = info_of(open_store(request.store))
     return Reply(info, lambda console: _show_info(console, info), table=(TierResult, info.tiers))
 
 
 # -- verify --------------------------------------------------------------------------------
 
 
+class VerifyTablebaseRequest(_StoreRequest):
+    """The request of ``tablut tablebase verify``."""
+
+    quick: bool = Option(False, "Only compare the files with their digests.")
+    sample: int | None = Option(
+        None, "Number of positions to play out in plain Python. [default: 20; with --quick, 0]", least=0
+    )
+    seed: int = seed_field("Seed of the sample.", 1)
+    threads: int = threads_field("Number of tasks that run in parallel.")
+    memory: int = memory_field(4096, "Memory limit for unpacked tiers; the others are kept on disk.")
+    record: Path | None = Option(None, "File that records verified tiers, which later runs skip.")
+
+
 @app.command("verify")
-@store_argument
-@flag("--quick", help="Only compare the files with their digests.")
-@whole("--sample", least=0, help="Number of positions to play out in plain Python. [default: 20; with --quick, 0]")
-@whole("--seed", default=1, least=0, help="Seed of the sample.")
-@threads_option("Number of tasks that run in parallel.")
-@whole(
-    "--memory",
-    default=4096,
-    least=1,
-    metavar="MIB",
-    help="Memory limit for unpacked tiers; the others are kept on disk.",
-)
-@file_option("--record", help="File that records verified tiers, which later runs skip.")
-def verify_command(
-    store: str, quick: bool, sample: int | None, seed: int, threads: int, memory: int, record: Path | None
-) -> Reply:
+def verify_command(request: VerifyTablebaseRequest) -> Reply:
     """Verify the stored values of a tablebase.
 
     Every value is derived again from the moves of its position, by code that shares only the move generator and the
@@ -198,23 +200,24 @@ def verify_command(
     from retrograde.tablebase.store import open_store
     from retrograde.verification.verifying import verify
 
+    quick, sample, seed, record = request.quick, request.sample, request.seed, request.record
     if quick and sample:
         raise InputError("--quick checks only the files", subject="--quick and --sample", remedy="choose one of them")
     if quick and record is not None:
         raise InputError(
             "--quick verifies no values to record", subject="--quick and --record", remedy="choose one of them"
         )
-    open_store(store).check_complete()
+    open_store(request.store).check_complete()
     try:
         with progress("verify") as observer:
             report = interruptible(
                 lambda: verify(
-                    store,
+                    request.store,
                     quick=quick,
                     sample=20 if sample is None else sample,
                     seed=seed,
-                    threads=threads,
-                    memory=memory << 20,
+                    threads=request.threads,
+                    memory=request.memory << 20,
                     record=record,
                     observer=observer,
                 )
@@ -256,22 +259,27 @@ def _show_verified(console: PeopleConsole, report: Verification) -> None:
 # -- probe ---------------------------------------------------------------------------------
 
 
+class ProbeRequest(Request):
+    """The request of ``tablut probe``."""
+
+    store: str | None = Argument("[STORE]", "Folder of the tablebase. [default: a built-in one]", None)
+    position: str | None = position_field()
+    variant: str | None = variant_field(help="Name of a rule set, or a TOML file. [default: that of STORE, or ashton]")
+
+
 @command(table=True)
-@argument("store", required=False, metavar="[STORE]", help="Folder of the tablebase. [default: a built-in one]")
-@position_option
-@variant_option("Name of a rule set, or a TOML file. [default: that of STORE, or ashton]")
-def probe_command(store: str | None, position: str | None, variant: str | None) -> Reply:
+def probe_command(request: ProbeRequest) -> Reply:
     """Look up a position and each of its moves in a tablebase.
 
     A value is a win, a loss or a draw. Wins and losses have a distance to the end, in plies. The
     position is valued as if a game began with this position, so all plies of a move limit are left.
     """
-    tablebase = _tablebase(store, variant)
-    board = Board(tablebase.variant, read_position(position, tablebase.variant))
+    tablebase = _tablebase(request.store, request.variant)
+    board = Board(tablebase.variant, read_position(request.position, tablebase.variant))
     try:
         probed = probe_result(tablebase, board, str(tablebase.store.root))
     except MissingTableError as error:
-        raise _missing(error, board, tablebase, store, variant) from None
+        raise _missing(error, board, tablebase, request.store, request.variant) from None
     return Reply(probed, lambda console: _show_probed(console, board, probed), table=(RatedMoveResult, probed.moves))
 
 
@@ -370,45 +378,38 @@ class _ListedPositions(Result):
     positions: list[_Valued]
 
 
-def _query(shortest: int | None, longest: int | None, material: tuple[str, ...], **others: Any) -> TableQuery:
-    from retrograde.tablebase.querying import TableQuery
+class QueryRequest(_StoreRequest):
+    """The request of ``tablut tablebase query``."""
 
-    check_range(shortest, longest)
-    return TableQuery(shortest=shortest, longest=longest, materials=read_materials(material), **others)
+    wdl: Wdl | None = Option(None, "Value for the side to move.")
+    side: SideName | None = Option(None, "Side to move.")
+    shortest: int | None = Option(None, "Minimum distance to the end in plies.", "--min-plies", least=0, most=20_000)
+    longest: int | None = Option(None, "Maximum distance to the end in plies.", "--max-plies", least=0, most=20_000)
+    material: tuple[str, ...] = material_field("Attackers and defenders, such as 2v1; may be repeated.")
+    zugzwang: Literal["full", "half", "any"] | None = Option(
+        None, "Mutual zugzwangs: both sides lose if they must move (full), or one loses and one draws (half)."
+    )
+    order: Literal["index", "longest", "shortest"] = Option("index", "Order of the positions.")
+    most: int = Option(20, "Maximum number of positions to list.", "--most", "-n", least=0, most=10**6)
 
 
 @app.command("query", table=True)
-@store_argument
-@bundle(
-    "query",
-    _query,
-    choice("--wdl", words=("win", "draw", "loss", "unresolved"), help="Value for the side to move."),
-    choice("--side", words=("white", "black"), help="Side to move."),
-    whole("--min-plies", "shortest", least=0, most=20_000, help="Minimum distance to the end in plies."),
-    whole("--max-plies", "longest", least=0, most=20_000, help="Maximum distance to the end in plies."),
-    material_option("Attackers and defenders, such as 2v1; may be repeated."),
-    choice(
-        "--zugzwang",
-        words=("full", "half", "any"),
-        help="Mutual zugzwangs: both sides lose if they must move (full), or one loses and one draws (half).",
-    ),
-    choice("--order", words=("index", "longest", "shortest"), default="index", help="Order of the positions."),
-)
-@whole("--most", "-n", default=20, least=0, most=10**6, help="Maximum number of positions to list.")
-def query_command(store: str, query: TableQuery, most: int) -> Reply:
+def query_command(request: QueryRequest) -> Reply:
     """List positions of a tablebase that have given values.
 
     Examples are the longest wins, the draws with a certain material, and mutual zugzwangs.
     Positions that are images of each other under the symmetries of the board form a class. All
     matching classes are counted, and one position of each class is listed.
     """
-    from retrograde.tablebase.querying import list_positions
+    from retrograde.tablebase.querying import TableQuery, list_positions
     from retrograde.tablebase.store import open_store
 
-    files = open_store(store)
+    check_range(request.shortest, request.longest)
+    query = TableQuery(materials=read_materials(request.material), **request.among(TableQuery._fields))
+    files = open_store(request.store)
     with progress("query") as observer:
         observer.begin("entries")
-        listing = interruptible(partial(list_positions, files, query, most, observer.advance))
+        listing = interruptible(partial(list_positions, files, query, request.most, observer.advance))
     found = _ListedPositions(
         variant=files.variant.name,
         store=str(files.root),
@@ -431,12 +432,16 @@ def _show_found(console: PeopleConsole, found: _ListedPositions) -> None:
 # -- ``tablut solve``: a small board ---------------------------------------------------------
 
 
+class SolveRequest(RulesRequest):
+    """The request of ``tablut solve``."""
+
+    store: str | None = Option(None, "Folder for all values, from which an interrupted run resumes.", metavar="STORE")
+    threads: int = threads_field("Number of tasks that run in parallel.")
+    memory: int | None = memory_field(None, "Memory limit. [default: all memory of the machine]")
+
+
 @command()
-@rules_option
-@option("--store", metavar="STORE", help="Folder for all values, from which an interrupted run resumes.")
-@threads_option("Number of tasks that run in parallel.")
-@whole("--memory", least=1, metavar="MIB", help="Memory limit. [default: all memory of the machine]")
-def solve_command(rules: Variant, store: str | None, threads: int, memory: int | None) -> Reply:
+def solve_command(request: SolveRequest) -> Reply:
     """Solve a small board completely: find the value of every position reachable from the start.
 
     Each position is valued as if a game began with this position. Under a move limit, a win must
@@ -445,8 +450,9 @@ def solve_command(rules: Variant, store: str | None, threads: int, memory: int |
     from retrograde.solver.solution import memory_needed
     from retrograde.solver.solver_report import solve_report
 
+    rules = request.rules
     needed = memory_needed(rules)
-    limit = memory << 20 if memory else physical_memory()
+    limit = request.memory << 20 if request.memory else physical_memory()
     if limit is not None and needed > limit:
         raise InputError(
             f"needs {size_text(needed)} of memory to be solved, and {size_text(limit)} are available",
@@ -457,9 +463,10 @@ def solve_command(rules: Variant, store: str | None, threads: int, memory: int |
         )
     try:
         with progress("solve") as observer:
-            report, _ = interruptible(lambda: solve_report(rules, threads=threads, store=store, observer=observer))
+            how = request.among(["threads", "store"])
+            report, _ = interruptible(lambda: solve_report(rules, observer=observer, **how))
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(_what_is_kept(store)) from None
+        raise KeyboardInterrupt(_what_is_kept(request.store)) from None
     return Reply(report, lambda console: _show_solution(console, rules, report))
 
 

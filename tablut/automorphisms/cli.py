@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from symmetry import Symmetry, dihedral, orbits, stabiliser
-from tablut.board import Board
-from tablut.cli.command import Group, whole
-from tablut.cli.options import Pictures, board_options, picture_options, rules_option
+from tablut.cli.command import Group
+from tablut.cli.options import BoardRequest, PictureFoldersRequest, RulesRequest, seed_field
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, number, prose, side_by_side
+from tablut.cli.requests import Option
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible
 from tablut.errors import InputError
 from tablut.position import Position, diagram_cells, square_name
@@ -54,25 +55,30 @@ class _SymmetryReport(Result):
     checks: list[CheckResult]
 
 
+class VerifyRequest(RulesRequest):
+    """The request of ``tablut symmetry verify``."""
+
+    samples: int = Option(2000, "Number of random placements, and of positions from random play.", least=10)
+    seed: int = seed_field("Seed of the random positions.", 1)
+    most: int | None = Option(None, "Maximum number of positions near the start. All of them are tested.", least=1)
+
+
 @app.command("verify")
-@rules_option
-@whole("--samples", default=2000, least=10, help="Number of random placements, and of positions from random play.")
-@whole("--seed", default=1, least=0, help="Seed of the random positions.")
-@whole("--most", least=1, help="Maximum number of positions near the start. All of them are tested.")
-def verify_command(rules: Variant, samples: int, seed: int, most: int | None) -> Reply:
+def verify_command(request: VerifyRequest) -> Reply:
     """Test, on samples of positions, whether the symmetries of the rules act as automorphisms of the game.
 
     The exit code is 1 if any claim fails.
     """
     from tablut.automorphisms.checks import checks
 
+    rules, samples, seed = request.rules, request.samples, request.seed
     elements: list[ElementResult] = []
     done: list[SymmetryCheck] = []
 
     def work() -> None:
         """Test every symmetry and every claim, storing each result immediately in case of an interrupt."""
         elements.extend(_elements(rules, samples, seed))
-        for check in checks(rules, samples=samples, seed=seed, most=most):
+        for check in checks(rules, samples=samples, seed=seed, most=request.most):
             done.append(check)  # noqa: PERF402 (it may be interrupted)
 
     try:
@@ -176,21 +182,26 @@ class _Orbit(Result):
     canonical: str
 
 
+class ShowRequest(BoardRequest, PictureFoldersRequest):
+    """The request of ``tablut symmetry show``."""
+
+    svg: Path | None = Option(None, "Folder for SVG drawings of all images.", metavar="DIR")
+
+
 @app.command("show")
-@board_options
-@picture_options("SVG drawings of all images", folder=True)
-def show_command(board: Board, pictures: Pictures) -> Reply:
+def show_command(request: ShowRequest) -> Reply:
     """Draw a position's images under the symmetries of the rules.
 
     The orbit size and the position's stabiliser are printed too.
     """
+    board = request.board
     rules = board.variant
     images = [(element, board.position.transformed(element)) for element in rules.symmetries]
-    if pictures:
+    if request.draws:
         from tablut.svg import board as draw_svg
 
         for element, image in images:
-            pictures.write(draw_svg(rules, image, caption=element.name), element.name)
+            request.write_drawing(draw_svg(rules, image, caption=element.name), element.name)
     fixing = [element.name for element, image in images if image.cells == board.position.cells]
     result = _Orbit(
         variant=rules.name,

@@ -1,167 +1,26 @@
-"""Base classes and decorators for commands: click, adapted to this program's conventions.
+"""Base classes for commands: click, adapted to this program's conventions.
 
 A command is a function that returns a `Reply`. It is decorated with `command` or with a method of a `Group`. Its
-parameters are declared by the decorators `argument`, `option`, `whole`, `real`, `choice` and `flag`. A `bundle`
-declares options that several commands share, and passes them as one object.
+parameters are the fields of the request that it takes; see `tablut.cli.requests`.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from tablut.cli.parameters import name_of
 from tablut.cli.streams import AS_JSON
 from tablut.errors import InputError, did_you_mean
 from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
     from tablut.cli.runtime import Reply
-
-Decorator = Callable[[Any], Any]
-
-# -- parameters ----------------------------------------------------------------------------
-
-
-_NUMBERS: Final = {
-    int: ("a whole number", re.compile(r"[+-]?[0-9]{1,400}"), 2**63 - 1),
-    float: ("a number", re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(e[+-]?[0-9]{1,3})?"), 1e9),
-}
-"""The name of each kind of number, the permitted notation, and the largest value that kernels or clocks can handle.
-
-The notation is stricter than Python's, which allows ``1_0``, surrounding blanks and the digits of all scripts.
-"""
-
-
-class NumberType(click.ParamType[Any]):
-    """Type of a parameter that takes a number within limits."""
-
-    name = "number"
-
-    def __init__(self, kind: type[int] | type[float], least: float | None, most: float | None) -> None:
-        self.kind, self.least, self.most = kind, least, most
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number that a word denotes, or raise `InputError` if it is not a number within the limits."""
-        name, written, largest = _NUMBERS[self.kind]
-        most = largest if self.most is None else self.most
-        number = self.kind(value) if not isinstance(value, str) or written.fullmatch(value.lower()) else None
-        if number is not None and (-largest if self.least is None else self.least) <= number <= most:
-            return number
-        highest = self.most is not None or (number is not None and number > most)
-        limits = f" of at most {most:,}" if highest else ""
-        if self.least is not None:
-            limits = f" from {self.least:,} to {most:,}" if highest else f" of at least {self.least:,}"
-        problem = f"expected {name}{limits}, not {excerpt(str(value))}"
-        raise InputError(problem, subject=name_of(param), remedy=f"see `{ctx.command_path} --help`" if ctx else "")
-
-
-class WordType(click.ParamType[Any]):
-    """Type of a parameter that takes one of several words."""
-
-    name = "choice"
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = words
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the word unchanged, or raise `InputError` if it is not one of the permitted words."""
-        if value in self.words:
-            return value
-        problem = f"expected {', '.join(self.words[:-1])} or {self.words[-1]}, not {excerpt(value)}"
-        raise InputError(problem, subject=name_of(param), remedy=did_you_mean(value, self.words))
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        """Return the permitted words that begin with the typed text."""
-        return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
-
-
-def name_of(param: click.Parameter | None) -> str:
-    """Return the name that users know a parameter by: its options, or an argument's placeholder."""
-    if isinstance(param, click.Option):
-        return " / ".join(param.opts)
-    return "" if param is None else (param.metavar or str(param.name).upper()).strip("[].")
-
-
-def beginning(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return a function for ``shell_complete=`` that completes the typed text to one of the given names."""
-    return lambda _ctx, _param, incomplete: [name for name in names() if name.startswith(incomplete)]
-
-
-class OnceOption(click.Option):
-    """An option that is refused if it is given twice. Of any other option, the last value counts."""
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Add the option to a command's parser."""
-        super().add_to_parser(parser, ctx)
-        for word in () if self.multiple else self.opts:
-            added = (parser._long_opt | parser._short_opt)[word]
-            added.process = partial(self._store, added.process)
-
-    def _store(self, store: Callable[[Any, Any], None], value: Any, state: Any) -> None:
-        if self.name in state.opts:
-            both = " and ".join(excerpt(str(one)) for one in (state.opts[self.name], value))
-            raise InputError(f"is given twice, as {both}", subject=name_of(self), remedy="leave one out")
-        store(value, state)
-
-
-option = click.option
-argument = click.argument
-flag = partial(click.option, is_flag=True)
-
-
-def whole(
-    *names: str, least: int | None = None, most: int | None = None, metavar: str = "N", **settings: Any
-) -> Decorator:
-    """Declare an option that takes a whole number: a count, or an amount in the unit named by the placeholder."""
-    return click.option(*names, type=NumberType(int, least, most), metavar=metavar, **settings)
-
-
-def real(
-    *names: str, metavar: str, least: float | None = None, most: float | None = None, **settings: Any
-) -> Decorator:
-    """Declare an option that takes a number in the unit named by the placeholder."""
-    return click.option(*names, type=NumberType(float, least, most), metavar=metavar, **settings)
-
-
-def choice(*names: str, words: Sequence[str], **settings: Any) -> Decorator:
-    """Declare an option that takes one of several words."""
-    return click.option(*names, type=WordType(words), metavar="|".join(words), **settings)
-
-
-def bundle(name: str, kind: Callable[..., Any], *options: Decorator) -> Decorator:
-    """Return a decorator that declares options and passes their values as one object in a single parameter."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(function)
-        def bundled(**values: Any) -> Any:
-            own = {field: values.pop(field) for field in fields}
-            return function(**values, **{name: kind(**own)})
-
-        fields = [str(param.name) for param in declared(*options)]
-        for declare in reversed(options):
-            bundled = declare(bundled)
-        return bundled
-
-    return decorate
-
-
-def declared(*options: Decorator) -> list[click.Parameter]:
-    """Return the parameters that the given decorators declare, in the order of the decorators."""
-
-    @click.command()
-    def command() -> None:
-        """Do nothing; the function only serves to collect the parameters."""
-
-    for declare in reversed(options):
-        command = declare(command)
-    return command.params[::-1]
-
 
 # -- usage errors --------------------------------------------------------------------------
 
@@ -219,6 +78,11 @@ class Command(_Refusing):
         self, *arguments: Any, table: bool = False, sections: Mapping[str, str] | None = None, **settings: Any
     ) -> None:
         super().__init__(*arguments, **settings)
+        function: Any = self.callback
+        if "request" in inspect.get_annotations(function):
+            from tablut.cli.requests import params_of, requested  # it loads pydantic, which takes long
+
+            self.params, self.callback = params_of(function), requested(function)
         self.sections: Mapping[str, str] = sections or {}
         self.examples: Sequence[str] = ()
         self.inner: Mapping[str, click.Command] = {}

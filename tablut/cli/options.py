@@ -1,4 +1,4 @@
-"""Options and arguments that many commands share, and the functions that read their values."""
+"""Parts of requests that many commands share, and the functions that read their values."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import click
+from pydantic import model_validator
 
 from tablut.board import Board
-from tablut.cli.command import Decorator, argument, beginning, bundle, name_of, option, whole
+from tablut.cli.requests import Argument, Option, Request, beginning
 from tablut.cli.runtime import Interrupted, Reply
 from tablut.errors import MOST_THREADS, InputError, input_failure
 from tablut.formats import reading
@@ -39,39 +39,79 @@ def _variant_names() -> tuple[str, ...]:
 complete_variant = beginning(_variant_names)
 
 
-def variant_option(help: str = "Name of a built-in rule set, or a TOML file.", **settings: Any) -> Decorator:  # noqa: A002
-    """Declare the option ``--variant``."""
-    return option("--variant", "-v", metavar="NAME|FILE", help=help, shell_complete=complete_variant, **settings)
+def variant_field(default: str | None = None, help: str = "Name of a built-in rule set, or a TOML file.") -> Any:  # noqa: A002
+    """Describe a field as the option ``--variant``."""
+    return Option(default, help, "--variant", "-v", metavar="NAME|FILE", complete=complete_variant)
 
 
-def seed_option(help: str, default: int = 0) -> Decorator:  # noqa: A002
-    """Declare the option ``--seed``."""
-    return whole("--seed", least=0, default=default, help=help)
+def position_field() -> Any:
+    """Describe a field as the option ``--position``, whose value `read_position` reads."""
+    words = "Position as text (one line, a grid or another program's format), file, or - for standard input."
+    return Option(None, f"{words} [default: the start]", "--position", "-p", metavar="TEXT|FILE|-")
 
 
-def threads_option(help: str, **settings: Any) -> Decorator:  # noqa: A002
-    """Declare the option ``--threads``."""
-    return whole("--threads", least=1, most=MOST_THREADS, default=1, help=help, **settings)
+def seed_field(help: str, default: int = 0) -> Any:  # noqa: A002
+    """Describe a field as the option ``--seed``."""
+    return Option(default, help, least=0)
 
 
-def material_option(help: str) -> Decorator:  # noqa: A002
-    """Declare the option ``--material``, which may be repeated; `read_materials` parses its values."""
-    return option("--material", metavar="AvD", multiple=True, help=help)
+def threads_field(help: str) -> Any:  # noqa: A002
+    """Describe a field as the option ``--threads``."""
+    return Option(1, help, least=1, most=MOST_THREADS)
 
 
-class _PathType(click.Path):
-    """Type of a parameter that takes the path of a file or folder."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path, or raise `InputError` if it is empty."""
-        if not str(value).strip():
-            raise InputError("is empty", subject=f"{name_of(param)} {value!r}", remedy="name a file or folder")
-        return super().convert(value, param, ctx)
+def memory_field(default: int | None, help: str, least: int = 1, most: int | None = None) -> Any:  # noqa: A002
+    """Describe a field as the option ``--memory``, a limit in MiB."""
+    return Option(default, help, metavar="MIB", least=least, most=most)
 
 
-def file_option(*names: str, metavar: str = "FILE", **settings: Any) -> Decorator:
-    """Declare an option that takes a file or folder."""
-    return option(*names, type=_PathType(path_type=Path), metavar=metavar, **settings)
+def material_field(help: str) -> Any:  # noqa: A002
+    """Describe a field as the option ``--material``, whose values `read_materials` parses."""
+    return Option((), help, metavar="AvD")
+
+
+def scheduler_field() -> Any:
+    """Describe a field as the option ``--scheduler``."""
+    return Option(None, "Running Dask cluster, whose workers can access --store.", metavar="ADDRESS")
+
+
+def store_argument(help: str = "Folder of the tablebase.") -> Any:  # noqa: A002
+    """Describe a field as the folder of a store."""
+    return Argument("STORE", help)
+
+
+def tablebase_field() -> Any:
+    """Describe a field as the option ``--tablebase``."""
+    return Option(None, "Folder of a tablebase. [default: the built-in tablebase, if any]", metavar="STORE")
+
+
+class RulesRequest(Request):
+    """A request about a rule set."""
+
+    variant: str = variant_field("ashton")
+
+    @cached_property
+    def rules(self) -> Variant:
+        """The rule set."""
+        return as_variant(self.variant)
+
+
+class BoardRequest(RulesRequest):
+    """A request about a position, which must be playable."""
+
+    judged: ClassVar = True
+    position: str | None = position_field()
+
+    @cached_property
+    def board(self) -> Board:
+        """The board with the position."""
+        return Board(self.rules, read_position(self.position, self.rules, judged=self.judged))
+
+
+class DrawnBoardRequest(BoardRequest):
+    """A request about a position that may be impossible."""
+
+    judged: ClassVar = False
 
 
 _PICTURES: Final = {
@@ -81,28 +121,39 @@ _PICTURES: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Pictures:
-    """Files for pictures of a result, as the user names them. They are checked before any work is done."""
+class PicturesRequest(Request):
+    """A request that names files for pictures of a result. They are checked before any work is done."""
 
-    svg: Path | None
-    png: Path | None
-    gif: Path | None = None
+    folders: ClassVar = False
+    """Whether ``svg`` and ``png`` are folders for several pictures."""
+    svg: Path | None = Option(None, "File for an SVG drawing.")
+    png: Path | None = Option(None, "File for the same as PNG.")
 
-    folders = False
-    """Whether the paths are those of folders, except for an animated picture."""
-
-    def __post_init__(self) -> None:
-        for kind, path in vars(self).items():
+    @model_validator(mode="after")
+    def _check_pictures(self) -> Self:
+        for kind, path in self.pictures.items():
             if path is not None and self.folders and kind != "gif":
                 check_folder(path, f"--{kind}")
             else:
                 files.check_output(path, _PICTURES[kind])
+        return self
 
-    def __bool__(self) -> bool:
-        return any((self.svg, self.png, self.gif))
+    @property
+    def pictures(self) -> dict[str, Path | None]:
+        """The files or folders by the kind of picture."""
+        return {kind: getattr(self, kind) for kind in _PICTURES if hasattr(self, kind)}
 
-    def write(self, drawing: str, name: str | None = None) -> None:
+    @property
+    def picture_names(self) -> dict[str, str | None]:
+        """The names of the files by the kind of picture, for the result of a command."""
+        return {kind: None if path is None else str(path) for kind, path in self.pictures.items()}
+
+    @property
+    def draws(self) -> bool:
+        """Whether any picture is wanted."""
+        return any(self.pictures.values())
+
+    def write_drawing(self, drawing: str, name: str | None = None) -> None:
         """Write a drawing to the file of each kind, or to a file of the given name in each folder."""
         png = b""
         if self.png is not None:
@@ -114,6 +165,20 @@ class Pictures:
                 place = path if name is None else path / f"{name}.{suffix}"
                 files.write_bytes(place, content, kind=_PICTURES[suffix])
 
+
+class PictureFoldersRequest(PicturesRequest):
+    """A request that names folders for several pictures."""
+
+    folders: ClassVar = True
+    svg: Path | None = Option(None, "Folder for SVG drawings.", metavar="DIR")
+    png: Path | None = Option(None, "Folder for the same as PNG.", metavar="DIR")
+
+
+class AnimatedRequest(Request):
+    """A request that names a file for an animated picture of a result."""
+
+    gif: Path | None = Option(None, "File for an animated picture.")
+
     def animate(self, drawings: Sequence[str]) -> None:
         """Write an animation of the drawings, if the user wants one."""
         if self.gif is not None:
@@ -121,92 +186,28 @@ class Pictures:
 
             files.write_bytes(self.gif, draw_gif(drawings), kind=_PICTURES["gif"])
 
-    @property
-    def names(self) -> dict[str, str | None]:
-        """The names of the files by their kind, for the result of a command."""
-        return {kind: path and str(path) for kind, path in vars(self).items()}
 
+class LongWorkRequest(Request):
+    """A request for a long computation: the folder for its results, and the threads or the cluster that it uses."""
 
-class _PictureFolders(Pictures):
-    folders = True
+    store: str | None = Option(None, "Folder for the results, from which a run resumes.", metavar="DIR")
+    threads: int = threads_field("Number of threads.")
+    scheduler: str | None = scheduler_field()
 
-
-def picture_options(what: str, *, folder: bool = False, moving: str = "") -> Decorator:
-    """Declare ``--svg`` and ``--png``, and with ``moving`` also ``--gif``, passed as `Pictures` named ``pictures``."""
-    where, metavar = ("Folder", "DIR") if folder else ("File", "FILE")
-    animated = [file_option("--gif", help=f"File for an animated picture of {moving}.")] if moving else []
-    drawn = file_option("--svg", metavar=metavar, help=f"{where} for {what}.")
-    png = file_option("--png", metavar=metavar, help=f"{where} for the same as PNG.")
-    return bundle("pictures", _PictureFolders if folder else Pictures, drawn, png, *animated)
-
-
-store_argument = argument("store", metavar="STORE", help="Folder of the tablebase.")
-position_option = option(
-    "--position",
-    "-p",
-    metavar="TEXT|FILE|-",
-    help="Position as text (one line, a grid or another program's format), file, or - for standard input. "
-    "[default: the start]",
-)
-
-
-scheduler_option = option(
-    "--scheduler", metavar="ADDRESS", help="Running Dask cluster, whose workers can access --store."
-)
-
-
-def _rules(variant: str) -> Variant:
-    return as_variant(variant)
-
-
-def _board(variant: str, position: str | None, *, judged: bool = True) -> Board:
-    return Board(variant, read_position(position, variant, judged=judged))
-
-
-rules_option = bundle("rules", _rules, variant_option(default="ashton"))
-"""Option ``--variant``, whose value is passed as a `Variant` named ``rules``."""
-board_options = bundle("board", _board, variant_option(default="ashton"), position_option)
-"""Options ``--variant`` and ``--position``, passed as a playable `Board` named ``board``."""
-drawn_board_options = bundle("board", partial(_board, judged=False), variant_option(default="ashton"), position_option)
-"""Options ``--variant`` and ``--position``, passed as a `Board` named ``board`` that may be impossible."""
-
-
-@dataclass(frozen=True)
-class LongWork:
-    """Settings of a long computation: the folder for its results, and the threads or the cluster that it uses."""
-
-    store: str | None
-    threads: int
-    scheduler: str | None
-
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _check_store(self) -> Self:
         if self.scheduler is not None and self.store is None:
             raise InputError(
                 "needs a folder that the workers can access at the same path",
                 subject="--scheduler",
                 remedy="add --store DIR",
             )
-
-    @property
-    def places(self) -> dict[str, Any]:
-        """The settings as arguments of library functions."""
-        return {"store": self.store, "threads": self.threads, "scheduler": self.scheduler}
+        return self
 
     def interrupted(self, reply: Reply, cause: BaseException) -> Interrupted:
         """Return the exception that ends the work after an interrupt or an error. It contains the results so far."""
         again = "the same command" if self.store is not None else "a new run with --store DIR, which can be resumed"
         return Interrupted(reply, again, cause)
-
-
-def long_work(threads: str, store: str = "Folder for the results, from which a run resumes.") -> Decorator:
-    """Declare the options of stored and distributed work, passed as a `LongWork` named ``work``."""
-    return bundle(
-        "work",
-        LongWork,
-        option("--store", metavar="DIR", help=store),
-        threads_option(threads),
-        scheduler_option,
-    )
 
 
 _POSITION_BYTES: Final = 64 << 10

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tablut.cli.parameters import OnceOption
 from tablut.cli.streams import AS_JSON, EXIT_INTERRUPTED, complain, json_text, one_line, printable, write_output
 from tablut.errors import InputError, TablutError
 from tablut.work.clocks import announced, compile_seconds, compiling, wall_clock
@@ -43,8 +44,6 @@ EXIT_NO = 1
 EXIT_UNKNOWN = 3
 """Exit code for an unknown answer: the limits were reached before a proof."""
 
-_SHOWING = ("as_toml", "everything")
-"""Parameters that are not recorded, because they affect only the output for people."""
 _EVERY = 30.0
 """Seconds between progress lines if there is no terminal for a progress bar."""
 _COMPILES = " (compiling)"
@@ -86,10 +85,10 @@ def respond(ctx: click.Context) -> int:
     started, told = time.perf_counter(), announced()
     asked = {name: value for name, value in ctx.params.items() if name != "as_csv"}
     as_json, as_csv = ctx.meta[AS_JSON.name], ctx.params.get("as_csv", False)
-    forms = {"--csv": as_csv, "--bfile": asked.get("as_bfile"), "--latex": asked.get("latex"), "--json": as_json}
-    forms["--toml"] = asked.get("as_toml")
-    if as_csv and len(given := [form for form, wanted in forms.items() if wanted]) > 1:
-        raise InputError("cannot be combined", subject=" and ".join(given))
+    options = {str(param.name): param for param in ctx.command.params if isinstance(param, OnceOption)}
+    forms = ["--json"] * as_json + [option.opts[0] for name, option in options.items() if option.form and asked[name]]
+    if as_csv and forms:
+        raise InputError("cannot be combined", subject=" and ".join(["--csv", *forms]))
     _TYPED.set(shlex.join(ctx.obj))
     stopped, token = None, AS_JSON.set(as_json)
     callback: Any = ctx.command.callback
@@ -116,7 +115,8 @@ def respond(ctx: click.Context) -> int:
         if line:
             body["error"] = one_line(line)
         # A repeatable option that was not given is null.
-        parameters = {name: None if value == () else value for name, value in asked.items() if name not in _SHOWING}
+        kept = {name: value for name, value in asked.items() if name not in options or options[name].recorded}
+        parameters = {name: None if value == () else value for name, value in kept.items()}
         seconds = time.perf_counter() - started
         # Loaded only here, because pydantic would slow down `tablut --help`.
         from tablut.provenance import commit, origin

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.text import Text
 
 from tablut.board import Board
-from tablut.cli.command import command, flag, option, whole
-from tablut.cli.options import position_option, read_position, read_text, threads_option, variant_option
+from tablut.cli.command import command
+from tablut.cli.options import position_field, read_position, read_text, threads_field, variant_field
+from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible, progress
 from tablut.errors import InputError, UncompiledError
 from tablut.position import Position
@@ -51,17 +52,22 @@ class _Corpus(Result):
     mismatches: list[_Mismatch]
 
 
+class PerftRequest(Request):
+    """The request of ``tablut perft``."""
+
+    depth: int = Option(3, "Number of plies.", "--depth", "-d", least=0, most=20)
+    variant: str | None = variant_field(
+        help="Name of a rule set, or a TOML file. [default: that of the corpus, or ashton]"
+    )
+    position: str | None = position_field()
+    divide: bool = Option(False, "Also count the sequences for each first move.")
+    applied: bool = Option(False, "Make every last move and count the outcomes, instead of only counting the moves.")
+    threads: int = threads_field("Number of threads.")
+    corpus: str | None = Option(None, "File of positions with known counts to check instead.", metavar="FILE")
+
+
 @command(table=True)
-@whole("--depth", "-d", default=3, least=0, most=20, help="Number of plies.")
-@variant_option("Name of a rule set, or a TOML file. [default: that of the corpus, or ashton]")
-@position_option
-@flag("--divide", help="Also count the sequences for each first move.")
-@flag("--applied", help="Make every last move and count the outcomes, instead of only counting the moves.")
-@threads_option("Number of threads.")
-@option("--corpus", metavar="FILE", help="File of positions with known counts to check instead.")
-def perft_command(
-    depth: int, variant: str | None, position: str | None, divide: bool, applied: bool, threads: int, corpus: str | None
-) -> Reply:
+def perft_command(request: PerftRequest) -> Reply:
     """Count the move sequences of exactly 1, 2, … DEPTH plies (perft), to test a move generator.
 
     With --depth 0 the answer is 1. A decided position has no moves; repetition and move limits are
@@ -69,14 +75,15 @@ def perft_command(
     """
     from tablut.engine import engine_for
 
-    if corpus is not None:
-        if position is not None or divide or applied:
+    depth, divide, applied, threads = request.depth, request.divide, request.applied, request.threads
+    if request.corpus is not None:
+        if request.position is not None or divide or applied:
             raise InputError(
                 "provides the positions",
                 subject="--corpus",
                 remedy="leave out --position, --divide and --applied",
             )
-        return _check_corpus(corpus, variant, threads)
+        return _check_corpus(request.corpus, request.variant, threads)
     if applied and divide:
         raise InputError("cannot be combined with --divide", subject="--applied", remedy="leave one of them out")
     if depth == 0 and (applied or divide):
@@ -86,8 +93,8 @@ def perft_command(
             remedy="use --depth 1 or more",
         )
 
-    rules = load_variant(variant or "ashton")
-    start = read_position(position, rules)
+    rules = load_variant(request.variant or "ashton")
+    start = read_position(request.position, rules)
     counted: Callable[[int], int]
     try:
         engine = engine_for(rules)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rich.text import Text
 
 from tablut.board import Board
-from tablut.cli.command import Group, argument, choice, command
-from tablut.cli.options import Pictures, board_options, drawn_board_options, picture_options, rules_option
+from tablut.cli.command import Group, command
+from tablut.cli.options import BoardRequest, DrawnBoardRequest, PicturesRequest, RulesRequest
 from tablut.cli.people import PeopleConsole, legend
+from tablut.cli.requests import Argument, Option
 from tablut.cli.runtime import Reply
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
@@ -78,15 +81,20 @@ def _name(console: PeopleConsole, result: _Position | MovesResult) -> None:
     console.print(f"{result.variant}  {result.position}", soft_wrap=True)
 
 
+class ShowPositionRequest(DrawnBoardRequest, PicturesRequest):
+    """The request of ``tablut position show``."""
+
+    svg: Path | None = Option(None, "File for an SVG drawing of the position.")
+
+
 @app.command("show")
-@drawn_board_options
-@picture_options("an SVG drawing of the position")
-def show_command(board: Board, pictures: Pictures) -> Reply:
+def show_command(request: ShowPositionRequest) -> Reply:
     """Draw a position, and show the side to move or how the game has ended."""
-    if pictures:
+    board = request.board
+    if request.draws:
         from tablut.svg import board as draw_svg
 
-        pictures.write(draw_svg(board.variant, board.position))
+        request.write_drawing(draw_svg(board.variant, board.position))
     status = board.status()
     drawn = _Drawn(
         variant=board.variant.name,
@@ -96,8 +104,7 @@ def show_command(board: Board, pictures: Pictures) -> Reply:
         status=status.names,
         # An impossible position has no outcome.
         outcome=None if status else outcome_result(board.outcome()),
-        svg=pictures.names["svg"],
-        png=pictures.names["png"],
+        **request.picture_names,
     )
     return Reply(drawn, lambda console: _show(console, board, drawn))
 
@@ -115,10 +122,9 @@ def _show(console: PeopleConsole, board: Board, shown: _Drawn) -> None:
 
 
 @command(table=True)
-@board_options
-def moves_command(board: Board) -> Reply:
+def moves_command(request: BoardRequest) -> Reply:
     """List the legal moves, the pieces that they capture, and the outcome if they end the game."""
-    result = moves_result(board)
+    result = moves_result(request.board)
     return Reply(result, lambda console: _show_moves(console, result), table=(MoveResult, result.moves))
 
 
@@ -134,18 +140,17 @@ def _show_moves(console: PeopleConsole, result: MovesResult) -> None:
     console.print(f"{plural(len(result.moves), 'move')}", style="dim")
 
 
+class ApplyRequest(BoardRequest):
+    """The request of ``tablut apply``."""
+
+    moves: tuple[str, ...] = Argument("MOVES...", "Moves, such as e4-e7, e4e7 or e4-e7xe8, in any notation.")
+
+
 @command()
-@argument(
-    "moves",
-    nargs=-1,
-    required=True,
-    metavar="MOVES...",
-    help="Moves, such as e4-e7, e4e7 or e4-e7xe8, in any notation.",
-)
-@board_options
-def apply_command(moves: tuple[str, ...], board: Board) -> Reply:
+def apply_command(request: ApplyRequest) -> Reply:
     """Make moves from a position, and show the resulting position."""
-    told = [push_result(board, text) for text in moves]
+    board = request.board
+    told = [push_result(board, text) for text in request.moves]
     applied = _Applied(
         variant=board.variant.name,
         position=str(board.position),
@@ -165,9 +170,9 @@ def apply_command(moves: tuple[str, ...], board: Board) -> Reply:
 
 
 @app.command("status")
-@drawn_board_options
-def status_command(board: Board) -> Reply:
+def status_command(request: DrawnBoardRequest) -> Reply:
     """List all reasons why a position is impossible under the rules."""
+    board = request.board
     result = _Status(
         variant=board.variant.name,
         position=str(board.position),
@@ -194,30 +199,35 @@ def _meanings(board: Board) -> dict[str, str]:
 
 
 @app.command("rank")
-@board_options
-def rank_command(board: Board) -> Reply:
+def rank_command(request: BoardRequest) -> Reply:
     """Find the number (rank) of a placement among all undecided placements.
 
     The ranks are 0, 1, 2, … without gaps; unrank is the inverse.
     """
-    return _ranked(board.variant, board.position)
+    return _ranked(request.board)
+
+
+class UnrankRequest(RulesRequest):
+    """The request of ``tablut position unrank``."""
+
+    rank: str = Argument("N", "Rank of the placement, from 0 to the number of placements minus 1.")
+    side: Side | None = Option(None, "Side to move. [default: the side that moves first]")
 
 
 @app.command("unrank")
-@argument("rank", metavar="N", help="Rank of the placement, from 0 to the number of placements minus 1.")
-@rules_option
-@choice("--side", words=("w", "b"), help="Side to move. [default: the side that moves first]")
-def unrank_command(rank: str, rules: Variant, side: Side | None) -> Reply:
+def unrank_command(request: UnrankRequest) -> Reply:
     """Find the undecided placement with a given number; the inverse of rank."""
+    rules, rank = request.rules, request.rank
     if not (rank.isascii() and rank.isdecimal()):
         raise InputError("expected a decimal number", subject=f"rank {excerpt(rank)}")
     # A number of 100 digits exceeds every rank, and Python refuses to convert a text of thousands of digits.
     number = int(rank) if len(rank) < 100 else 10**100
     first: Side = "w" if rules.rules.first == "white" else "b"
-    return _ranked(rules, PlacementIndex(rules).unrank(number, side or first))
+    return _ranked(Board(rules, PlacementIndex(rules).unrank(number, request.side or first)))
 
 
-def _ranked(variant: Variant, position: Position) -> Reply:
+def _ranked(board: Board) -> Reply:
+    variant, position = board.variant, board.position
     index = PlacementIndex(variant)
     tier, within = index.rank_in_tier(position)
     result = _Ranked(

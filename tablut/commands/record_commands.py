@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from rich.text import Text
 
 from tablut.board import Board
-from tablut.cli.command import argument, choice, command, flag, whole
+from tablut.cli.command import command
 from tablut.cli.options import (
-    Pictures,
-    file_option,
-    picture_options,
-    position_option,
+    AnimatedRequest,
+    PictureFoldersRequest,
+    RulesRequest,
+    position_field,
     read_bytes,
     read_game_record,
     read_position,
     save_record,
     suggesting_rules,
-    variant_option,
+    variant_field,
     warn,
     warn_if_impossible,
 )
 from tablut.cli.people import PeopleConsole
+from tablut.cli.requests import Argument, Option
 from tablut.cli.runtime import EXIT_NO, Reply, typed
 from tablut.errors import InputError
 from tablut.formats import bologna, opentafl
@@ -78,35 +79,35 @@ class _Converted(Result):
     moves: list[str]
 
 
+class ConvertRequest(RulesRequest):
+    """The request of ``tablut convert``."""
+
+    to: Format = Option(
+        ...,
+        "Target format. tablut and grid are the toolkit's own; berkeley and mcgill are notations of moves; "
+        "otg is OpenTafl's game record, rules its rules string; pgn is a PGN record; archive is a line of an archive.",
+    )
+    moves: tuple[str, ...] = Argument("[MOVES]...", "Legal moves from the position, in any notation.", ())
+    position: str | None = position_field()
+    side: Side | None = Option(None, "Side to move, if the input does not specify it.")
+
+
 @command()
-@choice(
-    "--to",
-    words=get_args(Format),
-    required=True,
-    help="Target format. tablut and grid are the toolkit's own; berkeley and mcgill are notations of moves; "
-    "otg is OpenTafl's game record, rules its rules string; pgn is a PGN record; archive is a line of an archive.",
-)
-@argument(
-    "moves", nargs=-1, required=False, metavar="[MOVES]...", help="Legal moves from the position, in any notation."
-)
-@variant_option(default="ashton")
-@position_option
-@choice("--side", words=("w", "b"), help="Side to move, if the input does not specify it.")
-def convert_command(to: Format, moves: tuple[str, ...], variant: str, position: str | None, side: Side | None) -> Reply:
+def convert_command(request: ConvertRequest) -> Reply:
     """Convert a position, or moves made from it, to the format of another program.
 
     The position may be given in any of the formats. If MOVES are given, a format for moves writes
     one move on each line, and a format for positions writes the position after the moves.
     """
+    rules, moves, to = request.rules, request.moves, request.to
     for file in (text for text in moves if "." in text and Path(text).is_file()):
         raise InputError(
             "is a file, not a move",
             subject=excerpt(file),
             remedy=f"convert a game with `tablut replay {excerpt(file)} --save FILE`",
         )
-    rules = load_variant(variant)
     # A position without a king can be converted, but no move can be made in it.
-    board = Board(rules, read_position(position, rules, side=side, judged=bool(moves)))
+    board = Board(rules, read_position(request.position, rules, side=request.side, judged=bool(moves)))
     if not moves:
         warn_if_impossible(rules, board.position)
     made = []
@@ -136,27 +137,27 @@ def convert_command(to: Format, moves: tuple[str, ...], variant: str, position: 
     return Reply(result, lambda console: console.out(result.text, highlight=False))
 
 
+class ReplayRequest(PictureFoldersRequest, AnimatedRequest):
+    """The request of ``tablut replay``."""
+
+    file: str = Argument("FILE", "Game record, or - for standard input; an archive with --game.")
+    variant: str | None = variant_field(help="Rules to use instead of the record's own.")
+    ply: int | None = Option(None, "Ply after which to draw the position. [default: the last]", least=0)
+    every: bool = Option(False, "Draw the position after every ply.", "--all")
+    svg: Path | None = Option(None, "Folder for SVG drawings of all positions.", metavar="DIR")
+    gif: Path | None = Option(None, "File for an animated picture of the game.")
+    save: Path | None = Option(
+        None,
+        "File to save the record to: FILE.otg in OpenTafl's format, FILE.pgn as PGN, FILE.csv as a line of an "
+        "archive, any other in the toolkit's own format.",
+    )
+    game: int | None = Option(
+        None, "Number of the game to replay. In an archive, its line number. [default: the first]", least=1
+    )
+
+
 @command(table=True)
-@argument("file", metavar="FILE", help="Game record, or - for standard input; an archive with --game.")
-@variant_option("Rules to use instead of the record's own.")
-@whole("--ply", least=0, help="Ply after which to draw the position. [default: the last]")
-@flag("--all", "every", help="Draw the position after every ply.")
-@picture_options("SVG drawings of all positions", folder=True, moving="the game")
-@file_option(
-    "--save",
-    help="File to save the record to: FILE.otg in OpenTafl's format, FILE.pgn as PGN, FILE.csv as a line of an "
-    "archive, any other in the toolkit's own format.",
-)
-@whole("--game", least=1, help="Number of the game to replay. In an archive, its line number. [default: the first]")
-def replay_command(
-    file: str,
-    variant: str | None,
-    ply: int | None,
-    every: bool,
-    pictures: Pictures,
-    save: Path | None,
-    game: int | None,
-) -> Reply:
+def replay_command(request: ReplayRequest) -> Reply:
     """Check a game record against the rules, move by move.
 
     The file may be a record in the toolkit's own format, a PGN file, an OpenTafl record, a log from the
@@ -164,11 +165,12 @@ def replay_command(
     record is wrong, because a move is illegal, or a capture, a position or the result contradicts the
     rules.
     """
+    file, variant, ply, save = request.file, request.variant, request.ply, request.save
     check_output(save, record_file(save, variant))
     text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
     kind = kind_of(text) or NATIVE
-    if game is not None:
-        record = _game_of(text, file, variant, game)
+    if request.game is not None:
+        record = _game_of(text, file, variant, request.game)
     elif kind is ARCHIVE:
         remedy = f"check all games with `tablut games {excerpt(file)} -v RULES`, or choose one with --game N"
         raise InputError("is an archive", subject=excerpt(file), remedy=remedy)
@@ -187,10 +189,10 @@ def replay_command(
         raise InputError(f"the record has only {plural(len(replayed.plies), 'legal ply')}", subject=f"--ply {ply}")
     if save is not None:
         save_record(record, save, file)
-    if pictures:
-        _draw_all(replayed, pictures)
+    if request.draws:
+        _draw_all(replayed, request)
     result = replay_result(record, replayed)
-    drawn = range(len(replayed.plies) + 1) if every else [len(replayed.plies) if ply is None else ply]
+    drawn = range(len(replayed.plies) + 1) if request.every else [len(replayed.plies) if ply is None else ply]
     return Reply(
         result,
         lambda console: _show(console, replayed, result, list(drawn)),
@@ -211,15 +213,15 @@ def _game_of(text: str, file: str, variant: str | None, number: int) -> GameReco
     return replace(record, notes=(*record.notes, others)) if len(games) > 1 else record
 
 
-def _draw_all(game: ReplayedRecord, pictures: Pictures) -> None:
+def _draw_all(game: ReplayedRecord, request: ReplayRequest) -> None:
     from tablut.pictures import check_frames
 
     width = len(str(len(game.plies) + 1))
-    if pictures.gif is not None:
+    if request.gif is not None:
         check_frames(len(game.plies) + 1)
-        pictures.animate([_drawing(game, number) for number in range(len(game.plies) + 1)])
-    for number in range(len(game.plies) + 1) if pictures.svg or pictures.png else ():
-        pictures.write(_drawing(game, number), f"ply-{number:0{width}}")
+        request.animate([_drawing(game, number) for number in range(len(game.plies) + 1)])
+    for number in range(len(game.plies) + 1) if request.svg or request.png else ():
+        request.write_drawing(_drawing(game, number), f"ply-{number:0{width}}")
 
 
 def _drawing(game: ReplayedRecord, number: int) -> str:

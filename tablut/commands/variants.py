@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tablut.cli.command import Decorator, Group, argument, flag, whole
-from tablut.cli.options import Pictures, complete_variant, picture_options, seed_option
+from tablut.cli.command import Group
+from tablut.cli.options import PictureFoldersRequest, complete_variant, seed_field
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, legend, prose, side_by_side
+from tablut.cli.requests import Argument, Option, Request
 from tablut.cli.runtime import EXIT_UNKNOWN, Reply, progress
 from tablut.errors import InputError
 from tablut.position import square_name
@@ -34,9 +36,9 @@ if TYPE_CHECKING:
 app = Group()
 
 
-def _rules_argument(name: str, metavar: str, **settings: Any) -> Decorator:
+def _rules_argument(metavar: str, default: Any = ...) -> Any:
     words = "A built-in rule set, a TOML file, or a rules string of OpenTafl."
-    return argument(name, metavar=metavar, help=words, shell_complete=complete_variant, **settings)
+    return Argument(metavar, words, default, complete_variant)
 
 
 def _rules(text: str) -> Variant:
@@ -52,19 +54,29 @@ class _Field(Result):
     value: str
 
 
+class VariantsRequest(Request):
+    """The request of ``tablut variants``."""
+
+    name: str | None = _rules_argument("[NAME|FILE]", None)
+    everything: bool = Option(
+        False, "Also show the fields of the rule file, and the cells of each kind.", "--all", recorded=False
+    )
+    as_toml: bool = Option(
+        False, "Print the rule set NAME as a TOML rule file instead.", "--toml", form=True, recorded=False
+    )
+
+
 @app.default(table=True)
-@_rules_argument("name", "[NAME|FILE]", required=False)
-@flag("--all", "everything", help="Also show the fields of the rule file, and the cells of each kind.")
-@flag("--toml", "as_toml", help="Print the rule set NAME as a TOML rule file instead.")
-def variants_command(name: str | None, everything: bool, as_toml: bool) -> Reply:
+def variants_command(request: VariantsRequest) -> Reply:
     """List the built-in rule sets, or show the board and the rules of one of them."""
-    if (as_toml or everything) and name is None:
+    everything, as_toml = request.everything, request.as_toml
+    if (as_toml or everything) and request.name is None:
         remedy = "name it, such as `tablut variants copenhagen --toml`"
         raise InputError("applies to a single rule set", subject="--toml" if as_toml else "--all", remedy=remedy)
-    if name is None:
+    if request.name is None:
         listing = _Listing(variants=[listed_variant(variant) for variant in shipped_variants()])
         return Reply(listing, lambda console: _show_listing(console, listing), table=(ListedVariant, listing.variants))
-    variant = _rules(name)
+    variant = _rules(request.name)
     described = described_variant(variant)
     rows = [_Field(field=name, value=_shown(value)) for name, value in described.fields.items()]
     if as_toml:
@@ -157,15 +169,20 @@ class _Diff(Result):
     positions: list[_Difference]
 
 
+class DiffRequest(PictureFoldersRequest):
+    """The request of ``tablut variants diff``."""
+
+    a: str = _rules_argument("A")
+    b: str = _rules_argument("B")
+    plies: int = Option(3, "Maximum number of plies to search from the start.", least=0, most=99)
+    most: int = Option(100_000, "Maximum number of positions per ply, up to symmetry.", "--positions", least=1)
+    samples: int = Option(20_000, "Number of random placements with few men.", least=0, most=10_000_000)
+    seed: int = seed_field("Seed of the random placements.")
+    svg: Path | None = Option(None, "Folder for SVG drawings of the positions.", metavar="DIR")
+
+
 @app.command("diff")
-@_rules_argument("a", "A")
-@_rules_argument("b", "B")
-@whole("--plies", default=3, least=0, most=99, help="Maximum number of plies to search from the start.")
-@whole("--positions", "most", default=100_000, least=1, help="Maximum number of positions per ply, up to symmetry.")
-@whole("--samples", default=20_000, least=0, most=10000000, help="Number of random placements with few men.")
-@seed_option("Seed of the random placements.")
-@picture_options("SVG drawings of the positions", folder=True)
-def diff_command(a: str, b: str, plies: int, most: int, samples: int, seed: int, pictures: Pictures) -> Reply:
+def diff_command(request: DiffRequest) -> Reply:
     """Find the smallest positions where two rule sets differ.
 
     They differ in a position if a ply is legal in only one of them, captures different pieces, or
@@ -176,9 +193,9 @@ def diff_command(a: str, b: str, plies: int, most: int, samples: int, seed: int,
     """
     from tablut.differences import differences
 
-    pair = _rules(a), _rules(b)
+    pair = _rules(request.a), _rules(request.b)
     with progress("diff") as observer:
-        found = differences(*pair, observer, plies=plies, most=most, samples=samples, seed=seed)
+        found = differences(*pair, observer, **request.among(["plies", "most", "samples", "seed"]))
     fields: list[dict[str, Any]] = [{field.name: field.value for field in rule_fields(one.rules)} for one in pair]
     for values, one in zip(fields, pair, strict=True):
         repetition = one.rules.repetition
@@ -199,14 +216,14 @@ def diff_command(a: str, b: str, plies: int, most: int, samples: int, seed: int,
         samples=found.drawn,
         positions=[_told(unlike) for unlike in found.found],
     )
-    if pictures:
+    if request.draws:
         from tablut.svg import board
 
         for number, (unlike, told) in enumerate(zip(found.found, result.positions, strict=True), 1):
             drawing = board(pair[0], unlike.position, arrows=unlike.moves[:1], caption=_answered(told, 0), turn=True)
-            pictures.write(drawing, f"difference-{number}")
+            request.write_drawing(drawing, f"difference-{number}")
     code = EXIT_UNKNOWN if found.stopped and not found.found else 0
-    return Reply(result, lambda console: _show_diff(console, pair[0], found.found, result), code, seed=seed)
+    return Reply(result, lambda console: _show_diff(console, pair[0], found.found, result), code, seed=request.seed)
 
 
 def _told(one: Difference) -> _Difference:

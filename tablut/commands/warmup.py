@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tablut.cli.command import command
-from tablut.cli.options import check_folder, file_option
+from tablut.cli.options import check_folder
+from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, progress
 from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError, MachineError, TablutError
@@ -43,21 +44,26 @@ class _Warmup(Result):
     seconds: float
 
 
+class WarmupRequest(Request):
+    """The request of ``tablut warmup``."""
+
+    into: Path | None = Option(
+        None,
+        "New or empty folder for kernels that a wheel can contain. They are compiled for a baseline processor.",
+        metavar="FOLDER",
+    )
+
+
 @command()
-@file_option(
-    "--into",
-    metavar="FOLDER",
-    help="New or empty folder for kernels that a wheel can contain. They are compiled for a baseline processor.",
-)
-def warmup_command(into: Path | None) -> Reply:
+def warmup_command(request: WarmupRequest) -> Reply:
     """Compile all kernels for this machine in advance, so that later commands start faster.
 
     Kernels that are already compiled are only loaded. The command runs small cases of every command
     that needs kernels.
     """
     started = time.perf_counter()
-    if into is not None:
-        kernels = compiled = _compile_for_wheels(into)
+    if request.into is not None:
+        kernels = compiled = _compile_for_wheels(request.into)
     else:
         before = compiled_kernels()
         with quiet():

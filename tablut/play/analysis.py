@@ -13,31 +13,31 @@ from typing import Any, Final, Literal, NamedTuple
 
 from tablut import svg
 from tablut.board import Board
-from tablut.cli.command import argument, bundle, command, option, real, whole
+from tablut.cli.command import command
 from tablut.cli.options import (
-    Pictures,
-    picture_options,
+    PicturesRequest,
     read_bytes,
     read_game_record,
     save_record,
-    variant_option,
+    tablebase_field,
+    variant_field,
     warn,
 )
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
+from tablut.cli.requests import Argument, Option
 from tablut.cli.runtime import Reply, interruptible, progress
 from tablut.errors import InputError
 from tablut.formats.game_text import RECORD_BYTES
 from tablut.indexing.values import Wdl, value_of, verdict_of, within_limit
 from tablut.play.bridges import player_for
 from tablut.play.collection import UnreadGame, read_sources
-from tablut.play.player_options import (
+from tablut.play.player_requests import (
+    LinesRequest,
     complete_player,
-    depth_option,
-    hash_option,
-    lines_option,
-    nodes_option,
-    settings_option,
-    tablebase_option,
+    depth_field,
+    hash_field,
+    nodes_field,
+    settings_field,
 )
 from tablut.play.players import PlayerOptions, parse_settings
 from tablut.play.players.registry import BestLine, BestMoveResult, best_lines, bestmove_result
@@ -564,47 +564,34 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
 # -- the command ``tablut analyse`` --------------------------------------------------------
 
 
+class AnalyseRequest(LinesRequest, PicturesRequest):
+    """The request of ``tablut analyse``."""
+
+    record: str = Argument("RECORD", "Game record or log; - for standard input; or a folder of stored games.")
+    variant: str | None = variant_field(help="Rule set. [default: the rule set named in the record]")
+    movetime: float | None = Option(
+        None, "Time for each ply. [default: 0.5, unless there is another limit]", metavar="SECONDS"
+    )
+    nodes: int | None = nodes_field()
+    depth: int | None = depth_field()
+    proof_nodes: int = Option(
+        100_000, "Node limit for the proof search of each position; 0 for no proof search.", least=0
+    )
+    tablebase: str | None = tablebase_field()
+    hash_mib: int = hash_field()
+    player: str | None = Option(
+        None,
+        "Player, or program:COMMAND, whose choices are also shown. The grades do not depend on them.",
+        metavar="NAME",
+        complete=complete_player,
+    )
+    option: tuple[str, ...] = settings_field()
+    annotate: str | None = Option(None, "File for the record with a comment on each move.", metavar="FILE")
+    svg: Path | None = Option(None, "File for an SVG drawing of the positions with errors.")
+
+
 @command(table=True)
-@argument("record", metavar="RECORD", help="Game record or log; - for standard input; or a folder of stored games.")
-@variant_option("Rule set. [default: the rule set named in the record]")
-@bundle(
-    "limits",
-    SearchLimits,
-    real("--movetime", metavar="SECONDS", help="Time for each ply. [default: 0.5, unless there is another limit]"),
-    nodes_option,
-    depth_option,
-)
-@whole(
-    "--proof-nodes",
-    default=100_000,
-    least=0,
-    help="Node limit for the proof search of each position; 0 for no proof search.",
-)
-@tablebase_option
-@hash_option()
-@option(
-    "--player",
-    metavar="NAME",
-    shell_complete=complete_player,
-    help="Player, or program:COMMAND, whose choices are also shown. The grades do not depend on them.",
-)
-@settings_option
-@lines_option
-@option("--annotate", metavar="FILE", help="File for the record with a comment on each move.")
-@picture_options("an SVG drawing of the positions with errors")
-def analyse_command(
-    record: str,
-    variant: str | None,
-    limits: SearchLimits,
-    proof_nodes: int,
-    tablebase: str | None,
-    hash_mib: int,
-    player: str | None,
-    option: tuple[str, ...],
-    lines: int,
-    annotate: str | None,
-    pictures: Pictures,
-) -> Reply:
+def analyse_command(request: AnalyseRequest) -> Reply:
     """Analyse a game, and show the cost of each move, missed wins, the losing move, and accuracy.
 
     A position is shown with its expected points: the share of the points that the side to move would get if the engine
@@ -612,16 +599,19 @@ def analyse_command(
     search proves them. Accuracy is the mean share of the expected points that a side's moves preserved. All games in a
     folder are analysed one after another.
     """
-    if option and player is None:
+    record, variant, annotate, player = request.record, request.variant, request.annotate, request.player
+    if request.option and player is None:
         raise InputError("needs --player", subject="--option")
+    limits = SearchLimits(request.movetime, request.nodes, request.depth)
     limits = (SearchLimits(movetime=0.5) if limits == SearchLimits() else limits).checked()
+    how = request.among(["proof_nodes", "tablebase", "hash_mib", "lines"])
 
     def analysed(game: GameRecord, origin: str, observer: Observer) -> GameAnalysis:
         rules, ask = as_variant(game.variant or ""), None
-        analyst = Analyst(rules, limits, proof_nodes=proof_nodes, tablebase=tablebase, hash_mib=hash_mib, lines=lines)
+        analyst = Analyst(rules, limits, **how)
         with ExitStack() as held:
             if player is not None:
-                made = PlayerOptions(0, hash_mib, tablebase, settings=parse_settings(option))
+                made = PlayerOptions(0, request.hash_mib, request.tablebase, settings=parse_settings(request.option))
                 chooser = held.enter_context(player_for(player, rules, made))
 
                 def ask(board: Board) -> BestMoveResult:
@@ -633,7 +623,7 @@ def analyse_command(
         return found
 
     if record != "-" and Path(record).is_dir():
-        if annotate is not None or pictures:
+        if annotate is not None or request.draws:
             raise InputError("is a folder", subject=excerpt(record), remedy="name one of its records to write a file")
         return _analyse_folder(Path(record), None if variant is None else as_variant(variant), analysed)
     check_output(annotate, record_file(annotate, variant))
@@ -645,12 +635,12 @@ def analyse_command(
         found = analysed(game, "record", observer)
     if annotate is not None:
         save_record(annotated(game, found), Path(annotate), record)
-    if pictures:
+    if request.draws:
         drawing = draw_errors(as_variant(game.variant or ""), found)
         if drawing is None:
             warn("no picture was written, because no move was an error")
         else:
-            pictures.write(drawing)
+            request.write_drawing(drawing)
     return Reply(found, lambda console: _show(console, found), table=(AnalysedPly, found.plies))
 
 

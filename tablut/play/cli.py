@@ -8,27 +8,26 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, Literal
 
 from tablut.board import Board
-from tablut.cli.command import bundle, choice, command, flag, option, real, whole
-from tablut.cli.options import board_options, file_option, position_option, read_position, save_record, variant_option
+from tablut.cli.command import command
+from tablut.cli.options import BoardRequest, position_field, read_position, save_record, variant_field
+from tablut.cli.requests import Option
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, interruptible
 from tablut.cli.streams import AS_JSON, complain, read_line, write_output
 from tablut.errors import InputError, MachineError
 from tablut.play.bridges import front_of, name_of, player_for
-from tablut.play.player_options import (
-    Budget,
-    PlayerSettings,
-    budget_options,
-    control_option,
-    lines_option,
-    player_option,
-    player_settings,
+from tablut.play.player_requests import (
+    BudgetRequest,
+    ControlRequest,
+    LinesRequest,
+    PlayerRequest,
+    PlayerSettingsRequest,
 )
-from tablut.play.players import Choice, Player, PlayerOptions, make_player, player_names
+from tablut.play.players import Choice, Player, make_player, player_names
 from tablut.play.players.registry import BestMoveResult, bestmove_result, check_lines
 from tablut.play.search.limits import SearchLimits, format_score, score_in_words
 from tablut.prober import find_prober
@@ -44,36 +43,29 @@ if TYPE_CHECKING:
     from tablut.play.bridges.uci import Front
     from tablut.play.competition import ClientSettings
     from tablut.play.protocol import EngineSession
-    from tablut.play.search.limits import TimeControl
+
+
+class BestMoveRequest(BoardRequest, PlayerRequest, BudgetRequest, LinesRequest, PlayerSettingsRequest):
+    """The request of ``tablut bestmove``."""
+
+    moves: tuple[str, ...] = Option(
+        (), "Move to play first; can be given several times.", "--move", "-m", metavar="MOVE"
+    )
+    verbose: bool = Option(False, "Print the score in centi-logits, too.")
 
 
 @command()
-@board_options
-@player_option
-@budget_options
-@option("--move", "-m", "moves", multiple=True, metavar="MOVE", help="Move to play first; can be given several times.")
-@lines_option
-@flag("--verbose", help="Print the score in centi-logits, too.")
-@player_settings
-def bestmove_command(
-    board: Board,
-    player: str,
-    budget: Budget,
-    moves: tuple[str, ...],
-    lines: int,
-    verbose: bool,
-    settings: PlayerSettings,
-) -> Reply:
+def bestmove_command(request: BestMoveRequest) -> Reply:
     """Choose one move, and show its score and the expected line of play.
 
     The score is the share of the points that the side to move would get if the engine played both
     sides from here, with as many nodes a move as in this search. A proven win or loss is shown as a
     number of plies instead. --verbose adds the score in centi-logits.
     """
-    options = settings.options()
-    for text in moves:
+    options, board, player, lines = request.player_options(), request.board, request.player, request.lines
+    for text in request.moves:
         board.push_text(text)
-    limits = budget.limits()
+    limits = request.limits()
     check_lines(player, lines)
     with player_for(player, board.variant, options) as chooser:
         choose: Callable[..., Choice] = chooser.choose
@@ -81,10 +73,11 @@ def bestmove_command(
     result = bestmove_result(board, player, choice)
     for note in choice.notes:
         complain(note)
-    return Reply(result, lambda console: _show_choice(console, board, result, verbose=verbose), seed=settings.seed)
+    show = partial(_show_choice, board=board, result=result, verbose=request.verbose)
+    return Reply(result, show, seed=request.seed)
 
 
-def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult, *, verbose: bool) -> None:
+def _show_choice(console: PeopleConsole, *, board: Board, result: BestMoveResult, verbose: bool) -> None:
     from tablut.cli.people import Table, label, number, prose
 
     console.board(board.variant, board.position.rows())
@@ -141,19 +134,29 @@ def _played(board: Board, player: str, side: str, result: str | None, terminatio
     )
 
 
-class _Seat(NamedTuple):
-    """Options for a game on a competition server."""
+class PlayRequest(PlayerRequest, BudgetRequest, PlayerSettingsRequest, ControlRequest):
+    """The request of ``tablut play``."""
 
-    server: str | None
-    role: str | None
-    timeout: float | None
-    port: int | None
-    name: str
-    wait: float
-    control: TimeControl | None
+    variant: str | None = variant_field(
+        help="Built-in rule set, or a TOML file. [default: ashton; bologna on a server]"
+    )
+    position: str | None = position_field()
+    side: PlayedSide = Option("white", "Side that you play. With none, the player plays itself.")
+    save: Path | None = Option(None, "File for the record of the game. It is written when you leave.")
+    server: str | None = Option(None, "Host of a competition server to play on.", metavar="HOST")
+    role: str | None = Option(None, "The player's side on a server.", metavar="white|black")
+    timeout: float | None = Option(
+        None, "Time limit for a move, which the server enforces strictly.", metavar="SECONDS"
+    )
+    port: int | None = Option(None, "Port of the server. [default: 5800 white, 5801 black]")
+    name: str = Option("tablut", "Player's name on the server, whose logs shorten it to ten letters.", metavar="TEXT")
+    wait: float = Option(5.0, "Time limit for connecting.", metavar="SECONDS")
+    write_script: Path | None = Option(
+        None, "Write the competition's runmyplayer.sh to this folder and exit.", metavar="DIR"
+    )
 
-    def settings(self, limits: SearchLimits | None) -> ClientSettings:
-        """Check the options and return them as client settings."""
+    def client_settings(self) -> ClientSettings:
+        """Check the options for a game on a server, and return them as client settings."""
         from tablut.play.competition import ClientSettings
 
         if self.role is None or self.role.lower() not in _ROLES:
@@ -164,51 +167,12 @@ class _Seat(NamedTuple):
             remedy = "give the server's time limit in seconds, such as --timeout 60, or its time control with --tc"
             raise InputError("is required with --server", subject="--timeout", remedy=remedy)
         side, host = _ROLES[self.role.lower()], self.server or ""
-        limits = limits or SearchLimits()
+        limits = self.given or SearchLimits()
         return ClientSettings(host, side, timeout, self.port, self.name, self.wait, limits, self.control).checked()
 
 
 @command()
-@variant_option("Built-in rule set, or a TOML file. [default: ashton; bologna on a server]")
-@position_option
-@player_option
-@choice(
-    "--side",
-    words=get_args(PlayedSide),
-    default="white",
-    help="Side that you play. With none, the player plays itself.",
-)
-@budget_options
-@file_option("--save", help="File for the record of the game. It is written when you leave.")
-@bundle(
-    "seat",
-    _Seat,
-    option("--server", metavar="HOST", help="Host of a competition server to play on."),
-    option("--role", metavar="white|black", help="The player's side on a server."),
-    real("--timeout", metavar="SECONDS", help="Time limit for a move, which the server enforces strictly."),
-    whole("--port", help="Port of the server. [default: 5800 white, 5801 black]"),
-    option(
-        "--name",
-        default="tablut",
-        metavar="TEXT",
-        help="Player's name on the server, whose logs shorten it to ten letters.",
-    ),
-    real("--wait", default=5.0, metavar="SECONDS", help="Time limit for connecting."),
-    control_option,
-)
-@file_option("--write-script", metavar="DIR", help="Write the competition's runmyplayer.sh to this folder and exit.")
-@player_settings
-def play_command(
-    variant: str | None,
-    position: str | None,
-    player: str,
-    side: PlayedSide,
-    budget: Budget,
-    save: Path | None,
-    seat: _Seat,
-    write_script: Path | None,
-    settings: PlayerSettings,
-) -> Reply:
+def play_command(request: PlayRequest) -> Reply:
     """Play a game in the terminal, or let a player play on a competition server.
 
     In the terminal, enter a move (e4-f4) or a command on each line; `help` lists the commands.
@@ -217,58 +181,48 @@ def play_command(
     """
     from tablut.records import record_file
 
-    options = settings.options()
-    on_server = seat.server is not None or write_script is not None
-    rules = load_variant(variant or ("bologna" if on_server else "ashton"))
-    check_output(save, record_file(save, rules))
+    on_server = request.server is not None or request.write_script is not None
+    rules = load_variant(request.variant or ("bologna" if on_server else "ashton"))
+    check_output(request.save, record_file(request.save, rules))
     if not on_server:
-        for given in ("role", "timeout", "port", "control"):
-            if getattr(seat, given) is not None:
+        for name, given in request.among(["role", "timeout", "port", "control"]).items():
+            if given is not None:
                 raise InputError(
                     "applies only to a game on a server",
-                    subject=f"--{given.replace('control', 'tc')}",
+                    subject=f"--{name.replace('control', 'tc')}",
                     remedy="add --server HOST, or leave it out",
                 )
-        return _in_terminal(rules, variant or rules.name, position, player, options, budget, side, save)
-    if seat.server is not None and write_script is not None:
+        return _in_terminal(rules, request)
+    if request.server is not None and request.write_script is not None:
         raise InputError(
             "only writes the script",
             subject="--write-script",
             remedy="leave out --server; give the server to the script",
         )
-    if position is not None:
+    if request.position is not None:
         raise InputError("is not possible, because the server sets it", subject="--position", remedy="leave it out")
-    if write_script is not None:
-        said = rules.name if rules.name in variant_names() else str(Path(variant or "").resolve())
-        return _script(rules, said, player, options, seat.name, write_script)
-    return _on_server(rules, player, options, seat.settings(budget.given), save)
+    if request.write_script is not None:
+        return _script(rules, request, request.write_script)
+    return _on_server(rules, request)
 
 
 # -- in the terminal ----------------------------------------------------------------------------
 
 
-def _in_terminal(
-    rules: Variant,
-    variant: str,
-    position: str | None,
-    player: str,
-    options: PlayerOptions,
-    budget: Budget,
-    side: PlayedSide,
-    save: Path | None,
-) -> Reply:
+def _in_terminal(rules: Variant, request: PlayRequest) -> Reply:
     from tablut.cli.people import Live
     from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
 
-    if position == "-" and side != "none":
+    player, options, side, save = request.player, request.player_options(), request.side, request.save
+    if request.position == "-" and side != "none":
         raise InputError(
             "standard input is already used for the moves",
             subject="--position -",
             remedy="give a file or the text itself",
         )
-    board = Board(rules, read_position(position, rules))
+    board = Board(rules, read_position(request.position, rules))
     board.outcome()  # rejects invalid positions
-    limits = budget.limits()
+    limits = request.limits()
     live = Live()
     with ExitStack() as seats:
         players: dict[Literal["white", "black"], Player | None] = {"white": None, "black": None}
@@ -280,7 +234,7 @@ def _in_terminal(
             players=players,
             name=next((name_of(one, player) for one in players.values() if one is not None), player),
             limits=limits,
-            advice=replace(budget, playouts=None).limits(),
+            advice=request.model_copy(update={"playouts": None}).limits(),
             adviser=lambda: make_player("alphabeta", rules, options._replace(settings=(), threads=1)),
             prober=lambda: find_prober(rules, options.tablebase),
         )
@@ -296,7 +250,7 @@ def _in_terminal(
         try:
             game.run()
         except KeyboardInterrupt as stop:
-            on = ["tablut", "play", "-v", variant, "--side", side, "-p", str(board.position)]
+            on = ["tablut", "play", "-v", request.variant or rules.name, "--side", side, "-p", str(board.position)]
             raise Interrupted(reply(), "" if game.ending.result else shlex.join(on)) from stop
         return reply()
 
@@ -311,13 +265,12 @@ def _show_left(console: PeopleConsole, result: _PlayedGame, save: Path | None) -
 # -- on a server --------------------------------------------------------------------------------
 
 
-def _on_server(
-    rules: Variant, player: str, options: PlayerOptions, settings: ClientSettings, save: Path | None
-) -> Reply:
+def _on_server(rules: Variant, request: PlayRequest) -> Reply:
     from tablut.cli.people import Live
     from tablut.play.competition import play_on_server
 
-    live = Live()
+    settings = request.client_settings()
+    live, player, options, save = Live(), request.player, request.player_options(), request.save
     with player_for(player, rules, options, ready=True) as chooser:
         game = play_on_server(chooser, rules, settings, live.print)
     own, other = ("White", "Black") if settings.role == "w" else ("Black", "White")
@@ -355,15 +308,17 @@ class _Script(Result):
     script: str
 
 
-def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name: str, folder: Path) -> Reply:
+def _script(rules: Variant, request: PlayRequest, folder: Path) -> Reply:
     from tablut.play.competition.cli import SCRIPT, SCRIPT_NAME, write_player_script
 
+    player, options = request.player, request.player_options()
+    named = rules.name if rules.name in variant_names() else str(Path(request.variant or "").resolve())
     check_output(folder / SCRIPT_NAME, SCRIPT)
     board = Board(rules)
     with player_for(player, rules, options, ready=True) as chooser:
         # Report a wrong name or option, or a player that does not move, now and not on the day of the competition.
         bestmove_result(board, player, chooser.choose(board, SearchLimits(movetime=2.0)))
-    more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
+    more = ["--player", player, "--variant", named, "--name", request.name, "--hash", str(options.hash_mib)]
     more += ["--seed", str(options.seed), "--table-memory", str(options.table_mib)]
     if options.threads != 1:
         more += ["--threads", str(options.threads)]
@@ -393,27 +348,24 @@ class _Engine(Result):
     players: list[str]
 
 
+class EngineRequest(PlayerRequest, BudgetRequest, PlayerSettingsRequest):
+    """The request of ``tablut engine``."""
+
+    variant: str = variant_field("ashton")
+    protocol: Literal["uci", "otep", "taflzero", "htp"] = Option(
+        "uci", "Protocol: one similar to UCI, or the one used by OpenTafl, TaflZero or hnefatafl.org."
+    )
+    line: tuple[str, ...] = Option(
+        (),
+        "Line to execute instead of standard input; can be given several times.",
+        "--line",
+        "-l",
+        metavar="TEXT",
+    )
+
+
 @command()
-@variant_option(default="ashton")
-@player_option
-@choice(
-    "--protocol",
-    words=("uci", "otep", "taflzero", "htp"),
-    default="uci",
-    help="Protocol: one similar to UCI, or the one used by OpenTafl, TaflZero or hnefatafl.org.",
-)
-@budget_options
-@player_settings
-@option(
-    "--line",
-    "-l",
-    multiple=True,
-    metavar="TEXT",
-    help="Line to execute instead of standard input; can be given several times.",
-)
-def engine_command(
-    variant: str, player: str, protocol: str, budget: Budget, settings: PlayerSettings, line: tuple[str, ...]
-) -> Reply:
+def engine_command(request: EngineRequest) -> Reply:
     """Run the engine with a line protocol until the client sends `quit` or the input ends.
 
     The engine keeps running between moves, so rules and tables are loaded only once. With
@@ -423,16 +375,16 @@ def engine_command(
     from tablut.play.protocol import COMMANDS, OPTIONS, EngineOptions, EngineSession
 
     options = EngineOptions(
-        variant,
-        player,
-        settings.hash_mib,
-        settings.tablebase or "",
-        settings.table_mib,
-        settings.threads,
-        settings.seed,
-        shlex.join(settings.all_settings),
+        request.variant,
+        request.player,
+        request.hash_mib,
+        request.tablebase or "",
+        request.table_mib,
+        request.threads,
+        request.seed,
+        shlex.join(request.all_settings),
     )
-    limits = budget.given
+    limits, protocol = request.given, request.protocol
     if limits is not None and protocol not in ("otep", "htp"):
         raise InputError(
             "sets the limits of each move itself", subject=f"--protocol {protocol}", remedy="leave the limits out"
@@ -444,10 +396,10 @@ def engine_command(
         options=[_Option(name=name, default=getattr(options, name)) for name in OPTIONS],
         players=list(player_names()),
     )
-    reply = Reply(result, lambda _: None, seed=settings.seed)
+    reply = Reply(result, lambda _: None, seed=request.seed)
     if not AS_JSON.get():
         front = None if protocol == "uci" else front_of(protocol)(_print, options, limits)
-        _obey(front or engine, line or _lines())
+        _obey(front or engine, request.line or _lines())
     return reply
 
 

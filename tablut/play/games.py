@@ -11,9 +11,10 @@ from click.core import ParameterSource
 from rich.text import Text
 
 from tablut.board import Board
-from tablut.cli.command import Group, argument, choice, command, option, whole
-from tablut.cli.options import file_option, position_option, read_bytes, read_position, suggesting_rules, variant_option
+from tablut.cli.command import Group, command
+from tablut.cli.options import position_field, read_bytes, read_position, suggesting_rules, variant_field
 from tablut.cli.people import PeopleConsole, Table, label, number
+from tablut.cli.requests import Argument, Option, Request
 from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import InputError
 from tablut.play.collection import (
@@ -48,29 +49,28 @@ class AnsweredGames(PositionGames):
     unread: list[UnreadGame]
 
 
+_RULES = "Rules to use instead of those that the games name. [default: their own, or those that fit them]"
+
+
+class GamesRequest(Request):
+    """The request of ``tablut games``."""
+
+    sources: tuple[str, ...] = Argument(
+        "FILE...",
+        "Archives, records, collections and folders of these, or - for an archive on standard input.",
+    )
+    variant: str | None = variant_field(help=_RULES)
+    repetition: Literal["judge", "ignore"] = Option("judge", "Apply the repetition rule, or ignore it.")
+    into: Path | None = Option(
+        None, "Collection to write: a single file with all games, which can be searched by position."
+    )
+    position: str | None = position_field()
+    player: str | None = Option(None, "Count only this player's games.", metavar="NAME")
+    most: int = Option(10, "Maximum number of games listed.", least=0, most=10_000)
+
+
 @command(table=True)
-@argument(
-    "sources",
-    nargs=-1,
-    required=True,
-    metavar="FILE...",
-    help="Archives, records, collections and folders of these, or - for an archive on standard input.",
-)
-@variant_option("Rules to use instead of those that the games name. [default: their own, or those that fit them]")
-@choice("--repetition", words=("judge", "ignore"), default="judge", help="Apply the repetition rule, or ignore it.")
-@file_option("--into", help="Collection to write: a single file with all games, which can be searched by position.")
-@position_option
-@option("--player", metavar="NAME", help="Count only this player's games.")
-@whole("--most", least=0, most=10_000, default=10, help="Maximum number of games listed.")
-def games_command(
-    sources: tuple[str, ...],
-    variant: str | None,
-    repetition: Literal["judge", "ignore"],
-    into: Path | None,
-    position: str | None,
-    player: str | None,
-    most: int,
-) -> Reply:
+def games_command(request: GamesRequest) -> Reply:
     """Check an archive of games against the rules, or show what was played in a position.
 
     A single CSV archive is checked. Each of its lines contains one game: its moves, the number of
@@ -82,7 +82,8 @@ def games_command(
     position, their results, and the games. Positions that differ only by a symmetry of the rules
     count as one. With --into, it writes all games to a collection, which makes such queries fast.
     """
-    rules = None if variant is None else load_variant(variant)
+    sources, into, position, player = request.sources, request.into, request.position, request.player
+    rules = None if request.variant is None else load_variant(request.variant)
     if into is not None:
         _refuse_given(("position", "player", "most", "repetition"), "has no effect on a collection that is written")
         return _collected(into, sources, rules, None)
@@ -91,7 +92,7 @@ def games_command(
     if alone and position is player is None and not (stored or first.is_dir()):
         text = decoded(read_bytes(sources[0], "record", FILE_BYTES), sources[0])
         if kind_of(text) is ARCHIVE:
-            return _checked(text, sources[0], rules, repetition)
+            return _checked(text, sources[0], rules, request.repetition)
     if "-" in sources:
         raise InputError(
             "can only be checked, and only if it is an archive", subject="file '-'", remedy="save it first"
@@ -109,7 +110,7 @@ def games_command(
                 raise InputError("contains no games", subject=f"folder {excerpt(sources[0])}")
             chosen = collection.rules(rules)
             board = Board(chosen, read_position(position, chosen))
-            found = collection.answer(board, player=player, most=most)
+            found = collection.answer(board, player=player, most=request.most)
     result = AnsweredGames(**found.model_dump(), unread=unread)
     code = _exit_code(unread)
     return Reply(result, lambda console: _show_played(console, board, result), code, table=(PlayedMove, result.moves))
@@ -136,18 +137,24 @@ def _exit_code(unread: list[UnreadGame]) -> int:
 book_app = Group(help="Make an opening book from games.")
 
 
+class MakeBookRequest(Request):
+    """The request of ``tablut book make``."""
+
+    book: str = Argument("BOOK", "File to write.")
+    sources: tuple[str, ...] = Argument("FILE...", "Records, archives, collections and folders.")
+    variant: str | None = variant_field(help=_RULES)
+    plies: int = Option(40, "Number of plies of each game to index.", least=1, most=1000)
+
+
 @book_app.command()
-@argument("book", metavar="BOOK", help="File to write.")
-@argument("sources", nargs=-1, required=True, metavar="FILE...", help="Records, archives, collections and folders.")
-@variant_option("Rules to use instead of those that the games name. [default: their own, or those that fit them]")
-@whole("--plies", least=1, most=1000, default=40, help="Number of plies of each game to index.")
-def make(book: str, sources: tuple[str, ...], variant: str | None, plies: int) -> Reply:
+def make(request: MakeBookRequest) -> Reply:
     """Make an opening book from game records, archives, collections and match folders.
 
     A book is a collection of games in which only the first plies are indexed. `bestmove`, `play`
     and `match` can play from it, and `games` shows what it contains.
     """
-    return _collected(Path(book), sources, None if variant is None else load_variant(variant), plies)
+    rules = None if request.variant is None else load_variant(request.variant)
+    return _collected(Path(request.book), request.sources, rules, request.plies)
 
 
 def _collected(target: Path, sources: tuple[str, ...], rules: Variant | None, plies: int | None) -> Reply:

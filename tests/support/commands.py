@@ -10,7 +10,8 @@ from typing import Any
 import click
 import pytest
 
-from tablut.cli.command import Group, NumberType
+from tablut.cli.command import Group
+from tablut.cli.parameters import NumberType
 from tablut.cli.shell import program, run
 
 _ROOT = Path(__file__).resolve().parents[2]

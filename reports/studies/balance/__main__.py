@@ -6,7 +6,9 @@ import json
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import Field
 
 from reports.studies.balance.cells import (
     CHANGED,
@@ -17,9 +19,10 @@ from reports.studies.balance.cells import (
     plan_of,
     reduced_cells,
 )
-from reports.studies.rendered import check_option, rendered
-from tablut.cli.command import Group, option, whole
-from tablut.cli.options import check_folder, file_option, threads_option
+from reports.studies.rendered import PageRequest, rendered
+from tablut.cli.command import Group
+from tablut.cli.options import check_folder, threads_field
+from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import Interrupted, Reply, progress, typed
 from tablut.cli.shell import main
 from tablut.errors import InputError
@@ -52,47 +55,59 @@ def _chosen(only: str) -> list[Cell]:
     return found
 
 
+class PlayRequest(Request):
+    """The parameters of the command."""
+
+    store: str = Option(..., "Folder of the game records.", metavar="DIR")
+    only: str = Option("*", _KINDS, metavar="PATTERN")
+    nodes: tuple[Annotated[int, Field(ge=1)], ...] = Option((), "Number of nodes per move; may be repeated.")
+    games: int = Option(200, "Number of games in each cell.", "--games", "-n", least=2, most=10000)
+    seed: int = Option(SEED, "Seed of the openings. The tables of expected points are tested with another one.")
+    threads: int = threads_field("Number of parallel games.")
+
+
 @app.command("play")
-@option("--store", required=True, metavar="DIR", help="Folder of the game records.")
-@option("--only", default="*", metavar="PATTERN", help=_KINDS)
-@whole("--nodes", multiple=True, least=1, help="Number of nodes per move; may be repeated.")
-@whole("--games", "-n", default=200, least=2, most=10_000, help="Number of games in each cell.")
-@whole("--seed", default=SEED, help="Seed of the openings. The tables of expected points are tested with another one.")
-@threads_option("Number of parallel games.")
-def play_command(store: str, only: str, nodes: tuple[int, ...], games: int, seed: int, threads: int) -> Reply:
+def play_command(request: PlayRequest) -> Reply:
     """Play the games that are missing from the store, cell by cell.
 
     After an interruption, the same command continues the work.
     """
     from tablut.play.arena import play_match
 
-    check_folder(Path(store), "--store")
-    cells, found = _chosen(only), dict[str, int]()
+    check_folder(Path(request.store), "--store")
+    cells, found = _chosen(request.only), dict[str, int]()
 
     def _reply() -> Reply:
         result = _Played(games=found)
         return Reply(result, lambda console: console.print(f"{sum(found.values()):,} games in {len(found)} cells"))
 
     with progress("balance") as observer:
-        observer.begin("games", games * len(cells) * len(nodes or STRENGTHS))
+        observer.begin("games", request.games * len(cells) * len(request.nodes or STRENGTHS))
         try:
-            for many in nodes or STRENGTHS:
+            for many in request.nodes or STRENGTHS:
                 for cell in cells:
-                    folder = store_path(store) / f"{cell.name}@{many}"
-                    plan = plan_of(cell, many, games, seed)
-                    report = play_match(plan, threads=threads, folder=folder, watch=lambda _: observer.advance())
+                    folder = store_path(request.store) / f"{cell.name}@{many}"
+                    plan = plan_of(cell, many, request.games, request.seed)
+                    report = play_match(
+                        plan, threads=request.threads, folder=folder, watch=lambda _: observer.advance()
+                    )
                     found[folder.name] = len(report.played)
         except KeyboardInterrupt:
-            raise Interrupted(_reply(), f"the same command; {store} contains the games so far") from None
+            raise Interrupted(_reply(), f"the same command; {request.store} contains the games so far") from None
     return _reply()
 
 
+class GatherRequest(Request):
+    """The parameters of the command."""
+
+    store: str = Option(..., "Folder of the game records.", metavar="DIR")
+    only: str = Option("*", _KINDS, metavar="PATTERN")
+    add: bool = Option(False, "Keep the cells that the output folder already contains and the store does not.")
+    out: Path | None = Option(None, "Output folder; by default, the data folder of the study.", metavar="DIR")
+
+
 @app.command("gather")
-@option("--store", required=True, metavar="DIR", help="Folder of the game records.")
-@option("--only", default="*", metavar="PATTERN", help=_KINDS)
-@option("--add", is_flag=True, help="Keep the cells that the output folder already contains and the store does not.")
-@file_option("--out", metavar="DIR", help="Output folder; by default, the data folder of the study.")
-def gather_command(store: str, only: str, add: bool, out: Path | None) -> Reply:
+def gather_command(request: GatherRequest) -> Reply:
     """Summarise all games in a store, even if some are missing. Every record is replayed first.
 
     With --add, games of another engine stay in the data if different games replace them, for the page to compare.
@@ -104,8 +119,10 @@ def gather_command(store: str, only: str, add: bool, out: Path | None) -> Reply:
     from tablut.provenance import Provenance
 
     rows, played = [], dict[str, dict[int, Played]]()
-    for cell in _chosen(only):
-        for folder in sorted(store_path(store).glob(f"{cell.name}@*"), key=lambda path: int(path.name.split("@")[1])):
+    for cell in _chosen(request.only):
+        for folder in sorted(
+            store_path(request.store).glob(f"{cell.name}@*"), key=lambda path: int(path.name.split("@")[1])
+        ):
             many = int(folder.name.split("@")[1])
             kept = 0
             while (folder / f"game-{kept:06d}.txt").exists():
@@ -116,12 +133,12 @@ def gather_command(store: str, only: str, add: bool, out: Path | None) -> Reply:
                 played.setdefault(cell.name, {})[many] = short(report, plan)
                 rows.append(row_of(cell, many, report, played[cell.name][many]))
     if not rows:
-        raise InputError("does not contain two games of any cell", subject=f"--store {store}")
+        raise InputError("does not contain two games of any cell", subject=f"--store {request.store}")
     left_out = {game: reasons for game in CHANGED if (reasons := changed_cells(game)[1])}
     source = Provenance.model_validate(origin(typed(), {}, SEED, sum(row.seconds for row in rows), commit=commit()))
     atlas = Atlas(provenance=source, signature=fingerprint(), played=played, replaced={}, left_out=left_out)
-    folder = out or DATA
-    if add:
+    folder = request.out or DATA
+    if request.add:
         rows, atlas = added(rows, atlas, read_data(folder))
     for name, text in (("csv", csv_text(rows)), ("json", json.dumps(atlas.model_dump(mode="json"), indent=1) + "\n")):
         kind = FileKind("an earlier version of it", beginning(re.escape(text[:12].encode())))
@@ -130,10 +147,15 @@ def gather_command(store: str, only: str, add: bool, out: Path | None) -> Reply:
     return Reply(result, lambda console: console.print(f"{len(rows)} cells written to {str(folder)!r}"))
 
 
+class FitRequest(Request):
+    """The parameters of the command."""
+
+    store: str = Option(..., "Folder of the game records.", metavar="DIR")
+    seed: tuple[int, ...] = Option((), f"Seed of the openings, if it is not {SEED}; may be repeated.")
+
+
 @app.command("fit")
-@option("--store", required=True, metavar="DIR", help="Folder of the game records.")
-@whole("--seed", multiple=True, help=f"Seed of the openings, if it is not {SEED}; may be repeated.")
-def fit_command(store: str, seed: tuple[int, ...]) -> Reply:
+def fit_command(request: FitRequest) -> Reply:
     """Fit the tables of expected points to all games in a store, and write them into the package.
 
     Each rule set needs games at two or more numbers of nodes. The tables of the other rule sets stay as they are.
@@ -144,8 +166,10 @@ def fit_command(store: str, seed: tuple[int, ...]) -> Reply:
 
     found, games = {table.variant: table for table in shipped_tables().values()}, dict[str, int]()
     for variant in map(load_variant, variant_names()):
-        if len(folders := stores_of(store_path(store), variant.name)) > 1:
-            rows = {nodes: positions_of(variant, nodes, folder, SEED, *seed) for nodes, folder in folders.items()}
+        if len(folders := stores_of(store_path(request.store), variant.name)) > 1:
+            rows = {
+                nodes: positions_of(variant, nodes, folder, SEED, *request.seed) for nodes, folder in folders.items()
+            }
             found[variant.name] = fitted(variant, rows)
             games[variant.name] = sum(found[variant.name].games)
     tables = ",\n".join(found[name].model_dump_json() for name in sorted(found))
@@ -153,10 +177,15 @@ def fit_command(store: str, seed: tuple[int, ...]) -> Reply:
     return Reply(_Played(games=games), lambda console: console.print(f"{len(games)} tables written"))
 
 
+class CheckRequest(Request):
+    """The parameters of the command."""
+
+    store: str = Option(..., "Folder of the game records.", metavar="DIR")
+    seed: int = Option(..., "Seed of the openings of these games.")
+
+
 @app.command("check")
-@option("--store", required=True, metavar="DIR", help="Folder of the game records.")
-@whole("--seed", required=True, help="Seed of the openings of these games.")
-def check_command(store: str, seed: int) -> Reply:
+def check_command(request: CheckRequest) -> Reply:
     """Compare the expected points of positions with the results of games of another seed, and store the comparison."""
     from reports.studies.balance.page import CHECKS
     from reports.studies.balance.points import Checks, checked, positions_of, stores_of
@@ -166,10 +195,12 @@ def check_command(store: str, seed: int) -> Reply:
 
     found, tables = [], shipped_tables()
     for variant in map(load_variant, variant_names()):
-        for nodes, folder in stores_of(store_path(store), variant.name).items() if variant.digest in tables else ():
-            rows = positions_of(variant, nodes, folder, seed)
-            found.append(checked(variant, tables[variant.digest], rows, nodes, seed))
-    source = Provenance.model_validate(origin(typed(), {}, seed, 0, commit=commit()))
+        for nodes, folder in (
+            stores_of(store_path(request.store), variant.name).items() if variant.digest in tables else ()
+        ):
+            rows = positions_of(variant, nodes, folder, request.seed)
+            found.append(checked(variant, tables[variant.digest], rows, nodes, request.seed))
+    source = Provenance.model_validate(origin(typed(), {}, request.seed, 0, commit=commit()))
     result = Checks(provenance=source, checks=tuple(found))
     write_text(CHECKS, json.dumps(result.model_dump(mode="json"), indent=1) + "\n")
     games = {f"{one.variant}@{one.nodes}": one.games for one in found}
@@ -177,12 +208,11 @@ def check_command(store: str, seed: int) -> Reply:
 
 
 @app.command("page")
-@check_option
-def page_command(check: bool) -> Reply:
+def page_command(request: PageRequest) -> Reply:
     """Render the page and its figure from the stored data."""
     from reports.studies.balance.page import FOLDER, artefacts
 
-    return rendered(FOLDER, artefacts(), check)
+    return rendered(FOLDER, artefacts(), request.check)
 
 
 if __name__ == "__main__":

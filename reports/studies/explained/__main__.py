@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from reports.studies.explained.explaining import BOARDS, DATA, FieldExplanation, explain, field_explanations
-from tablut.cli.command import command, flag, option, whole
-from tablut.cli.options import threads_option, variant_option
+from tablut.cli.command import command
+from tablut.cli.options import threads_field, variant_field
 from tablut.cli.people import Table, label, number
+from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.cli.shell import main
 from tablut.errors import InputError
@@ -37,28 +38,37 @@ class _Boards(Result):
     boards: list[_Board]
 
 
+class ExplainRequest(Request):
+    """The parameters of the command."""
+
+    variant: str | None = variant_field(
+        help="Name of a shipped rule set or of a board of this study, or a TOML file. [default: ashton]"
+    )
+    boards: bool = Option(False, "Explain all boards of this study. Store new results, and compare the others.")
+    store: str | None = Option(None, "Folder for the census. [default: a temporary one]", metavar="DIR")
+    memory: int = Option(4096, "Memory limit for the census in MiB.", metavar="MIB", least=1)
+    threads: int = threads_field("Number of parallel tasks of the census.")
+
+
 @command()
-@variant_option("Name of a shipped rule set or of a board of this study, or a TOML file. [default: ashton]")
-@flag("--boards", help="Explain all boards of this study. Store new results, and compare the others.")
-@option("--store", metavar="DIR", help="Folder for the census. [default: a temporary one]")
-@whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit for the census in MiB.")
-@threads_option("Number of parallel tasks of the census.")
-def explain_command(variant: str | None, boards: bool, store: str | None, memory: int, threads: int) -> Reply:
+def explain_command(request: ExplainRequest) -> Reply:
     """Explain every counted position of a small board.
 
     Each position is reached by a game, is excluded by a lemma, or belongs to a set that no game enters. The command
     begins with a complete census. Exit code 1: the census, the lemmas and the un-moves contradict each other, or a
     result differs from the stored one.
     """
-    if boards:
-        if variant is not None or store is not None:
+    if request.boards:
+        if request.variant is not None or request.store is not None:
             raise InputError("cannot be combined with --variant or --store", subject="--boards")
-        return _explain_boards(memory, threads)
-    name = "ashton" if variant is None else variant
+        return _explain_boards(request.memory, request.threads)
+    name = "ashton" if request.variant is None else request.variant
     rules = load_variant(str(BOARDS.get(name, name)))
     with progress("explain") as observer:
         # An interrupt takes effect after the current batch of classes, and temporary files are then removed.
-        result = explain(rules, store=store, memory=memory << 20, threads=threads, progress=observer)
+        result = explain(
+            rules, store=request.store, memory=request.memory << 20, threads=request.threads, progress=observer
+        )
     return Reply(result, lambda console: _show_explained(console, result), EXIT_NO if result.failures else 0)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from reports.studies.formal.generate import FOLDER, PROVED, path_of, statements
-from reports.studies.rendered import check_option, rendered
-from tablut.cli.command import Group, option
-from tablut.cli.options import complete_variant, file_option, threads_option
+from reports.studies.rendered import PageRequest, rendered
+from tablut.cli.command import Group
+from tablut.cli.options import complete_variant, threads_field
 from tablut.cli.people import Table, label, number
+from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import EXIT_NO, Reply, progress, typed
 from tablut.cli.shell import main
 from tablut.provenance import commit, origin
@@ -22,7 +23,6 @@ from tablut.work.files import write_text
 
 if TYPE_CHECKING:
     from reports.studies.formal.proving import Proof
-    from tablut.cli.command import Decorator
     from tablut.cli.people import PeopleConsole
 
 app = Group(help="The corrected bound, proved in Rocq (Coq).")
@@ -33,26 +33,24 @@ class _Written(Result):
     files: list[str]
 
 
-def _variants_option() -> Decorator:
-    return option(
-        "--variant",
-        "-v",
-        "variants",
-        multiple=True,
-        metavar="NAME|FILE",
-        shell_complete=complete_variant,
-        help="Name of a shipped rule set, or a TOML file; may be repeated. [default: the rule sets of the study]",
-    )
+def _variants_field() -> Any:
+    words = "Name of a shipped rule set, or a TOML file; may be repeated. [default: the rule sets of the study]"
+    return Option((), words, "--variant", "-v", metavar="NAME|FILE", complete=complete_variant)
+
+
+class GenerateRequest(Request):
+    """The parameters of the command."""
+
+    variants: tuple[str, ...] = _variants_field()
+    out: Path | None = Option(None, "Output folder; by default, the folder of the study.", metavar="DIR")
 
 
 @app.command("generate")
-@_variants_option()
-@file_option("--out", metavar="DIR", help="Output folder; by default, the folder of the study.")
-def generate_command(variants: tuple[str, ...], out: Path | None) -> Reply:
+def generate_command(request: GenerateRequest) -> Reply:
     """Write the statements about rule sets: their cells and rules, and theorems with the numbers of `tablut bounds`."""
     texts = {
-        (path_of(variant) if out is None else path_of(variant, out)): statements(variant)
-        for variant in map(load_variant, variants or PROVED)
+        (path_of(variant) if request.out is None else path_of(variant, request.out)): statements(variant)
+        for variant in map(load_variant, request.variants or PROVED)
     }
     for path, text in texts.items():
         write_text(path, text)
@@ -60,11 +58,16 @@ def generate_command(variants: tuple[str, ...], out: Path | None) -> Reply:
     return Reply(result, lambda console: console.print("\n".join(f"written: {path}" for path in texts)))
 
 
+class ProveRequest(Request):
+    """The parameters of the command."""
+
+    variants: tuple[str, ...] = _variants_field()
+    out: Path | None = Option(None, "JSON file for the result, from which the page is rendered.")
+    threads: int = threads_field("Number of programs to run at the same time.")
+
+
 @app.command("prove")
-@_variants_option()
-@file_option("--out", help="JSON file for the result, from which the page is rendered.")
-@threads_option("Number of programs to run at the same time.")
-def prove_command(variants: tuple[str, ...], out: Path | None, threads: int) -> Reply:
+def prove_command(request: ProveRequest) -> Reply:
     """Check the proof with coqc and coqchk, and compare the proved numbers with those of `tablut bounds`.
 
     The command compiles everything in a temporary folder. Exit code 1: a proof fails or depends on axioms, or a number
@@ -72,14 +75,14 @@ def prove_command(variants: tuple[str, ...], out: Path | None, threads: int) -> 
     """
     from reports.studies.formal.proving import prove, steps
 
-    chosen = [load_variant(name) for name in variants or PROVED]
+    chosen = [load_variant(name) for name in request.variants or PROVED]
     with progress("formal") as observer:
         observer.begin("steps", steps(chosen))
-        result = prove(chosen, threads, observer.advance)
-    if out is not None:
+        result = prove(chosen, request.threads, observer.advance)
+    if request.out is not None:
         seconds = sum(file.seconds for file in result.files) + result.checker_seconds
         signed = {**result.model_dump(mode="json"), "provenance": origin(typed(), {}, None, seconds, commit=commit())}
-        write_text(out, json.dumps(signed, indent=1, ensure_ascii=False) + "\n")
+        write_text(request.out, json.dumps(signed, indent=1, ensure_ascii=False) + "\n")
     return Reply(result, lambda console: _show(console, result), EXIT_NO if result.failures else 0)
 
 
@@ -103,12 +106,11 @@ def _show(console: PeopleConsole, result: Proof) -> None:
 
 
 @app.command("page")
-@check_option
-def page_command(check: bool) -> Reply:
+def page_command(request: PageRequest) -> Reply:
     """Render the page from the stored result and the definitions."""
     from reports.studies.formal.page import artefacts
 
-    return rendered(FOLDER, artefacts(), check)
+    return rendered(FOLDER, artefacts(), request.check)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from reports.studies.lower_bound.bound import BUDGET, prove_lower_bound
-from tablut.cli.command import command, option, whole
+from tablut.cli.command import command
+from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress
 from tablut.cli.shell import main
 from tablut.results import scientific
@@ -21,24 +22,30 @@ NAME = "python -m reports.studies.lower_bound"
 _SHOWN = 20
 
 
+class LowerRequest(Request):
+    """The parameters of the command."""
+
+    budget: int = Option(
+        BUDGET,
+        "Number of placements of an outer region to examine (a microsecond each); more placements raise the bound.",
+        "--placements",
+        least=1,
+        most=10**11,
+    )
+    store: str | None = Option(None, "Folder for finished counts, from which a run resumes.", metavar="DIR")
+
+
 @command()
-@whole(
-    "--placements",
-    "budget",
-    default=BUDGET,
-    least=1,
-    most=10**11,
-    help="Number of placements of an outer region to examine (a microsecond each); more placements raise the bound.",
-)
-@option("--store", metavar="DIR", help="Folder for finished counts, from which a run resumes.")
-def lower_command(budget: int, store: str | None) -> Reply:
+def lower_command(request: LowerRequest) -> Reply:
     """Prove a lower bound on the number of reachable positions of ashton, without samples.
 
     Every step of the proof is checked. Exit code 1: a step does not hold.
     """
     with progress("lower bound") as observer:
-        folder = None if store is None else Path(store)
-        result = interruptible(lambda: prove_lower_bound(budget, folder, begin=observer.begin, tick=observer.advance))
+        folder = None if request.store is None else Path(request.store)
+        result = interruptible(
+            lambda: prove_lower_bound(request.budget, folder, begin=observer.begin, tick=observer.advance)
+        )
     return Reply(result, lambda console: _show_lower(console, result), EXIT_NO if result.failures else 0)
 
 

@@ -23,7 +23,7 @@ from reports.studies.openings.deciding import (
 )
 from reports.studies.openings.guided import GuidedWork, given_moves
 from reports.studies.openings.outline import LEAST, read_outline, write_outline
-from reports.studies.rendered import check_option, rendered
+from reports.studies.rendered import PageRequest, rendered
 from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.proof_tree import FIRST_PART
 from retrograde.proofs.proving import ProofRun, run_task
@@ -31,8 +31,9 @@ from retrograde.proofs.strategy_checker import StrategyCheck
 from retrograde.proofs.table import INFINITE
 from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from tablut.board import Board
-from tablut.cli.command import Group, flag, option, real, whole
-from tablut.cli.options import threads_option
+from tablut.cli.command import Group
+from tablut.cli.options import threads_field
+from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import Reply, progress, typed
 from tablut.cli.shell import main
 from tablut.engine import engine_for
@@ -67,102 +68,91 @@ class _Outlines(Result):
     lines: dict[str, int]
 
 
+class DecideRequest(Request):
+    """The parameters of the command."""
+
+    store: str = Option(..., "Folder of the searches.", metavar="DIR")
+    only: str = Option("*", "Only openings whose moves match the pattern.", metavar="PATTERN")
+    hours: float = Option(1.0, "Time limit in hours for each opening.", metavar="H", least=0)
+    nodes: int = Option(20000000, "Number of moves made by each task.", least=1)
+    memory: int = Option(2048, "Memory for a table in MiB.", metavar="MIB", least=1)
+    threads: int = threads_field("Number of threads for each task; they share one table.")
+    guide: int = Option(0, "Number of moves made by the engine to choose a move for white.", least=0)
+    line: str = Option(
+        "", "Moves from the start; white's moves among them take precedence over the engine's.", metavar="MOVES"
+    )
+
+
 @app.command("decide")
-@option("--store", required=True, metavar="DIR", help="Folder of the searches.")
-@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match the pattern.")
-@real("--hours", default=1.0, least=0, metavar="H", help="Time limit in hours for each opening.")
-@whole("--nodes", default=20_000_000, least=1, metavar="N", help="Number of moves made by each task.")
-@whole("--memory", default=2048, least=1, metavar="MIB", help="Memory for a table in MiB.")
-@threads_option("Number of threads for each task; they share one table.")
-@whole(
-    "--guide", default=0, least=0, metavar="N", help="Number of moves made by the engine to choose a move for white."
-)
-@option(
-    "--line",
-    default="",
-    metavar="MOVES",
-    help="Moves from the start; white's moves among them take precedence over the engine's.",
-)
-def decide_command(
-    store: str, only: str, hours: float, nodes: int, memory: int, threads: int, guide: int, line: str
-) -> Reply:
+def decide_command(request: DecideRequest) -> Reply:
     """Search each opening for a win by white, and record the results. Small certificates are kept with the study.
 
     The openings that seem nearest to a proof come first, and a search continues from the results of earlier searches.
     Openings that are proved, with a certificate in the store, are skipped. With --guide, a position that a task leaves
     open is searched further after the move that the engine chooses, and all tasks share what has been proved.
     """
-    data, workers, given = read_findings(), LocalScheduler(1), given_moves(Board(GAME), line)
-    chosen = sorted(_chosen(only), key=lambda one: _far(data.get(one.name)))
+    data, workers, given = read_findings(), LocalScheduler(1), given_moves(Board(GAME), request.line)
+    chosen = sorted(_chosen(request.only), key=lambda one: _far(data.get(one.name)))
     for opening in chosen:
-        if _far(data.get(opening.name)) == 0 and _kept(store, opening):
+        if _far(data.get(opening.name)) == 0 and _kept(request.store, opening):
             continue
         began, board = wall_clock(), opening.board()
         with progress(opening.name) as observer:
-            run = _unsearched(opening, observer, nodes, memory << 20, threads)
-            work = GuidedWork(run, guide=guide, given=given, observer=observer) if guide else run_task
-            run.run(workers, _folder(store, opening), hours, work)
+            run = _unsearched(opening, observer, request.nodes, request.memory << 20, request.threads)
+            work = GuidedWork(run, guide=request.guide, given=given, observer=observer) if request.guide else run_task
+            run.run(workers, _folder(request.store, opening), request.hours, work)
             found = run.result()
-            least = None if found.status == "proved" else _not_within(board, min(nodes // 10, _SHORT))
+            least = None if found.status == "proved" else _not_within(board, min(request.nodes // 10, _SHORT))
         data = _write({opening.name: _decided(run, found, opening, round(wall_clock() - began, 1), least)})
     return _reply(chosen, data)
 
 
+class JoinRequest(Request):
+    """The parameters of the command."""
+
+    store: str = Option(..., "Folder of the searches.", metavar="DIR")
+    only: str = Option(..., "Only openings whose moves match the pattern.", metavar="PATTERN")
+    hours: float = Option(0.0, "Number of hours after which no new searches are started.", metavar="H", least=0)
+    nodes: int = Option(20000000, "Number of moves made by each task.", least=1)
+    memory: int = Option(2048, "Memory for a table in MiB.", metavar="MIB", least=1)
+    threads: int = threads_field("Number of parallel tasks, each with its own table.")
+    share: bool = Option(False, "Run one task at a time, with all threads.")
+    guide: int = Option(60000000, "Number of moves made by the engine to choose a move for white.", least=0)
+    line: str = Option(
+        "", "Moves from the start; white's moves among them take precedence over the engine's.", metavar="MOVES"
+    )
+    outline: str = Option("", "Outline of the proof, which makes most searches unnecessary.", metavar="FILE")
+
+
 @app.command("join")
-@option("--store", required=True, metavar="DIR", help="Folder of the searches.")
-@option("--only", required=True, metavar="PATTERN", help="Only openings whose moves match the pattern.")
-@real("--hours", default=0.0, least=0, metavar="H", help="Number of hours after which no new searches are started.")
-@whole("--nodes", default=20_000_000, least=1, metavar="N", help="Number of moves made by each task.")
-@whole("--memory", default=2048, least=1, metavar="MIB", help="Memory for a table in MiB.")
-@threads_option("Number of parallel tasks, each with its own table.")
-@flag("--share", help="Run one task at a time, with all threads.")
-@whole(
-    "--guide",
-    default=60_000_000,
-    least=0,
-    metavar="N",
-    help="Number of moves made by the engine to choose a move for white.",
-)
-@option(
-    "--line",
-    default="",
-    metavar="MOVES",
-    help="Moves from the start; white's moves among them take precedence over the engine's.",
-)
-@option("--outline", default="", metavar="FILE", help="Outline of the proof, which makes most searches unnecessary.")
-def join_command(
-    store: str,
-    only: str,
-    hours: float,
-    nodes: int,
-    memory: int,
-    threads: int,
-    share: bool,
-    guide: int,
-    line: str,
-    outline: str,
-) -> Reply:
+def join_command(request: JoinRequest) -> Reply:
     """Combine the proofs in the store into proofs of the openings that lead to the proved positions.
 
     The openings in between are proved as parts of such a proof. With --hours, open positions are searched with the
     engine's guidance and the help of all proved positions, and the results become part of the proof. After an
     interruption, the same command continues with the proofs that it had at the beginning.
     """
-    chosen, data, given = _chosen(only), read_findings(), given_moves(Board(GAME), line)
+    chosen, data, given = _chosen(request.only), read_findings(), given_moves(Board(GAME), request.line)
     listed = {one.name: one for one in openings()[1]}
     for opening in chosen:
-        began, folder = wall_clock(), _folder(store, opening)
+        began, folder = wall_clock(), _folder(request.store, opening)
         with progress(opening.name) as observer:
-            run = _unsearched(opening, observer, nodes, memory << 20, threads if share else 1)
-            undecided = InputError(f"the proofs after {opening.name} do not decide it", subject=f"--only {only}")
-            between = [] if _begun(opening, folder, observer) else _join(run, store, opening, listed, data, observer)
-            if not hours and run.result().status != "proved" and not (folder / FIRST_PART).exists():
+            run = _unsearched(
+                opening, observer, request.nodes, request.memory << 20, request.threads if request.share else 1
+            )
+            undecided = InputError(
+                f"the proofs after {opening.name} do not decide it", subject=f"--only {request.only}"
+            )
+            between = (
+                [] if _begun(opening, folder, observer) else _join(run, request.store, opening, listed, data, observer)
+            )
+            if not request.hours and run.result().status != "proved" and not (folder / FIRST_PART).exists():
                 raise undecided
-            told = read_outline(Path(outline), run) if outline else None
-            work = GuidedWork(run, guide=guide, given=given, observer=observer, outline=told)
-            run.run(LocalScheduler(1 if share else threads), folder, hours, work)
-            made = _parts(run, store, opening, listed, observer)
-            if not hours and run.whole is None:
+            told = read_outline(Path(request.outline), run) if request.outline else None
+            work = GuidedWork(run, guide=request.guide, given=given, observer=observer, outline=told)
+            run.run(LocalScheduler(1 if request.share else request.threads), folder, request.hours, work)
+            made = _parts(run, request.store, opening, listed, observer)
+            if not request.hours and run.whole is None:
                 raise undecided
         for one, its in between:
             seconds = sum(data[name].seconds for name in _after(one) & data.keys())
@@ -239,41 +229,51 @@ def _join(
     return between
 
 
+class OutlineRequest(Request):
+    """The parameters of the command."""
+
+    store: str = Option(..., "Folder of the searches.", metavar="DIR")
+    only: str = Option(..., "Only openings whose moves match the pattern.", metavar="PATTERN")
+    least: int = Option(LEAST, "Minimum length of the outlined wins in plies.", least=5)
+
+
 @app.command("outline")
-@option("--store", required=True, metavar="DIR", help="Folder of the searches.")
-@option("--only", required=True, metavar="PATTERN", help="Only openings whose moves match the pattern.")
-@whole("--least", default=LEAST, least=5, metavar="N", help="Minimum length of the outlined wins in plies.")
-def outline_command(store: str, only: str, least: int) -> Reply:
+def outline_command(request: OutlineRequest) -> Reply:
     """Write the outline of a proof: the winner's moves in the long wins that the store contains for an opening.
 
     From the outline, `join --outline` finds the other moves. The outline is kept with the study, in two files of at
     most 5 MB.
     """
     made = dict[str, int]()
-    for opening in _chosen(only):
+    for opening in _chosen(request.only):
         with progress(opening.name) as observer:
-            run, folder = _unsearched(opening, observer), _folder(store, opening)
+            run, folder = _unsearched(opening, observer), _folder(request.store, opening)
             run.load(folder)
             if not run.strategies:
                 raise InputError(f"{str(folder)!r} has no proof", subject="--store")
             path = DATA / f"{opening.file.partition('.')[0]}.outline.json"
-            made[opening.name] = write_outline(path, run, least, _SHIPPED).lines
+            made[opening.name] = write_outline(path, run, request.least, _SHIPPED).lines
     shown = "\n".join(f"{name}: {lines:,} lines" for name, lines in made.items())
     return Reply(_Outlines(lines=made), lambda console: console.print(shown))
 
 
+class CheckRequest(Request):
+    """The parameters of the command."""
+
+    store: str = Option(..., "Folder of the searches.", metavar="DIR")
+    only: str = Option("*", "Only openings whose moves match the pattern.", metavar="PATTERN")
+    threads: int = threads_field("Number of processes.")
+
+
 @app.command("check")
-@option("--store", required=True, metavar="DIR", help="Folder of the searches.")
-@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match the pattern.")
-@threads_option("Number of processes.")
-def check_command(store: str, only: str, threads: int) -> Reply:
+def check_command(request: CheckRequest) -> Reply:
     """Check the certificates under the plain rules, and record the results."""
-    chosen, data = _chosen(only), read_findings()
+    chosen, data = _chosen(request.only), read_findings()
     for opening in (one for one in chosen if one.name in data and data[one.name].sha256):
-        path, found = _folder(store, opening) / CERTIFICATE, data[opening.name]
+        path, found = _folder(request.store, opening) / CERTIFICATE, data[opening.name]
         told = DataFile.model_validate({"bytes": found.bytes, "sha256": found.sha256})
         check_data(path, told, "certificate", "choose the store with the recorded certificate, or make it again")
-        workers = LocalScheduler(threads, processes=True)
+        workers = LocalScheduler(request.threads, processes=True)
         check = StrategyCheck(opening.game, read_certificate(path.name, path), most_plies=0, scheduler=workers)
         checked = check.run()
         if not checked.proved:
@@ -284,17 +284,22 @@ def check_command(store: str, only: str, threads: int) -> Reply:
     return _reply(chosen, data)
 
 
+class CountRequest(Request):
+    """The parameters of the command."""
+
+    only: str = Option("*", "Only openings whose moves match the pattern.", metavar="PATTERN")
+    threads: int = threads_field("Number of processes.")
+
+
 @app.command("count")
-@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match the pattern.")
-@threads_option("Number of processes.")
-def count_command(only: str, threads: int) -> Reply:
+def count_command(request: CountRequest) -> Reply:
     """Find the longest play under each certificate that is kept with the study, and record it and its length.
 
     The certificates are checked under the plain rules.
     """
-    chosen, data = _chosen(only), read_findings()
+    chosen, data = _chosen(request.only), read_findings()
     for opening in (one for one in chosen if one.name in data and data[one.name].certificate):
-        strategy, checked = checked_strategy(DATA / opening.file, opening.game, threads)
+        strategy, checked = checked_strategy(DATA / opening.file, opening.game, request.threads)
         counted = {"counted": checked.within, "line": strategy.line(opening.board())}
         data = _write({opening.name: data[opening.name].model_copy(update=counted)})
     return _reply(chosen, data)
@@ -378,12 +383,11 @@ def _decided(run: ProofRun, found: Proving, opening: Opening, seconds: float, le
 
 
 @app.command("page")
-@check_option
-def page_command(check: bool) -> Reply:
+def page_command(request: PageRequest) -> Reply:
     """Render the page and its boards from the stored data."""
     from reports.studies.openings.page import artefacts
 
-    return rendered(FOLDER, artefacts(), check)
+    return rendered(FOLDER, artefacts(), request.check)
 
 
 @app.command("walk")

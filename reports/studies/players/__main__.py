@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reports.studies.players import measures, tables
-from reports.studies.rendered import check_option, rendered
+from reports.studies.rendered import PageRequest, rendered
 from tablut.cli.command import command
 from tablut.cli.runtime import Reply
 from tablut.cli.shell import main
@@ -12,10 +12,9 @@ NAME = "python -m reports.studies.players"
 
 
 @command()
-@check_option
-def page_command(check: bool) -> Reply:
+def page_command(request: PageRequest) -> Reply:
     """Render both pages and their figures from the stored data."""
-    return rendered(tables.FOLDER, [*tables.artefacts(), *measures.artefacts()], check)
+    return rendered(tables.FOLDER, [*tables.artefacts(), *measures.artefacts()], request.check)
 
 
 if __name__ == "__main__":

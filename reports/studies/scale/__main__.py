@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import click
+from pydantic import Field
 
-from reports.studies.rendered import check_option, rendered
-from tablut.cli.command import Group, argument, whole
-from tablut.cli.options import file_option, scheduler_option, variant_option
+from reports.studies.rendered import PageRequest, rendered
+from tablut.cli.command import Group
+from tablut.cli.options import scheduler_field, variant_field
 from tablut.cli.people import Table, number, safe_text
+from tablut.cli.requests import Argument, Option, Request
 from tablut.cli.runtime import Reply, interruptible
 from tablut.cli.shell import main
 from tablut.results import Result
@@ -53,16 +54,19 @@ class _Traced(Result):
     seconds: float
 
 
+class TraceRequest(Request):
+    """The parameters of the command."""
+
+    store: Path = Option(..., "Folder for the tablebase.", metavar="STORE")
+    out: Path = Option(..., "JSON file for the trace.")
+    men: int = Option(..., "Maximum number of men, including the king.", least=2, most=121)
+    variant: str = variant_field("brandubh")
+    memory: int = Option(4096, "Memory per worker in MiB; larger tiers are built in slices.", metavar="MIB", least=1)
+    scheduler: str | None = scheduler_field()
+
+
 @app.command("trace")
-@file_option("--store", required=True, metavar="STORE", help="Folder for the tablebase.")
-@file_option("--out", required=True, help="JSON file for the trace.")
-@whole("--men", required=True, least=2, most=121, help="Maximum number of men, including the king.")
-@variant_option(default="brandubh")
-@whole(
-    "--memory", default=4096, least=1, metavar="MIB", help="Memory per worker in MiB; larger tiers are built in slices."
-)
-@scheduler_option
-def trace_command(store: Path, out: Path, men: int, variant: str, memory: int, scheduler: str | None) -> Reply:
+def trace_command(request: TraceRequest) -> Reply:
     """Build a tablebase like `tablut tablebase build`, and record the cost of each task.
 
     The tiers are built by one worker or by the workers of a cluster.
@@ -70,24 +74,33 @@ def trace_command(store: Path, out: Path, men: int, variant: str, memory: int, s
     from reports.studies.scale.measuring import traced_build
     from reports.studies.scale.trace import TRACE, write_trace
 
-    check_output(out, TRACE)
-    found = interruptible(lambda: traced_build(store, load_variant(variant), men, memory << 20, scheduler))
-    write_trace(out, found.model_dump())
+    check_output(request.out, TRACE)
+    found = interruptible(
+        lambda: traced_build(
+            request.store, load_variant(request.variant), request.men, request.memory << 20, request.scheduler
+        )
+    )
+    write_trace(request.out, found.model_dump())
     result = _Traced(variant=found.variant, tasks=len(found.tasks), seconds=found.seconds)
-    return Reply(result, lambda console: console.print(f"{str(out)!r} has a trace of {len(found.tasks):,} tasks"))
+    return Reply(
+        result, lambda console: console.print(f"{str(request.out)!r} has a trace of {len(found.tasks):,} tasks")
+    )
+
+
+class ScheduleRequest(Request):
+    """The parameters of the command."""
+
+    trace: Path = Argument("TRACE", "File written by `trace` with one worker.")
+    workers: tuple[Annotated[int, Field(ge=1, le=_MOST)], ...] = Option(
+        (), "Number of workers; may be repeated. [default: 1, 2, 4, 8, 16]"
+    )
+    cores: int | None = Option(
+        None, "Number of processors that the workers share. [default: one per worker]", least=1, most=_MOST
+    )
 
 
 @app.command("schedule")
-@argument("trace", metavar="TRACE", type=click.Path(path_type=Path), help="File written by `trace` with one worker.")
-@whole(
-    "--workers",
-    multiple=True,
-    least=1,
-    most=_MOST,
-    help="Number of workers; may be repeated. [default: 1, 2, 4, 8, 16]",
-)
-@whole("--cores", least=1, most=_MOST, help="Number of processors that the workers share. [default: one per worker]")
-def schedule_command(trace: Path, workers: tuple[int, ...], cores: int | None) -> Reply:
+def schedule_command(request: ScheduleRequest) -> Reply:
     """Predict how long a build in slices would take with more workers, from the trace of one worker.
 
     In the model, the tasks keep their order. Each takes its processor time, an overhead, and the time for moving its
@@ -96,9 +109,12 @@ def schedule_command(trace: Path, workers: tuple[int, ...], cores: int | None) -
     from reports.studies.scale.records import read_trace
     from reports.studies.scale.replay import fit_costs, replay
 
-    traced = read_trace(trace)
+    traced = read_trace(request.trace)
     costs = fit_costs(traced)
-    found = [replay(traced, count, cores or count, costs) for count in sorted(set(workers or (1, 2, 4, 8, 16)))]
+    found = [
+        replay(traced, count, request.cores or count, costs)
+        for count in sorted(set(request.workers or (1, 2, 4, 8, 16)))
+    ]
     result = _Schedule(
         variant=traced.variant,
         men=traced.men,
@@ -128,12 +144,11 @@ def _show(console: PeopleConsole, result: _Schedule) -> None:
 
 
 @app.command("page")
-@check_option
-def page_command(check: bool) -> Reply:
+def page_command(request: PageRequest) -> Reply:
     """Render the page and its figures from the measurements."""
     from reports.studies.scale.page import FOLDER, artefacts
 
-    return rendered(FOLDER, artefacts(), check)
+    return rendered(FOLDER, artefacts(), request.check)
 
 
 _MEASURED = FileKind("a file of measurements", beginning(rb'\{"command":"python -m reports\.studies\.scale measure'))
@@ -144,28 +159,40 @@ class _Measured(Result):
     seconds: dict[int, float]
 
 
+class MeasureRequest(Request):
+    """The parameters of the command."""
+
+    store: Path = Option(..., "JSON file for the result.")
+    variant: str = variant_field("brandubh")
+    men: int = Option(6, "Number of men in the timed tiers.", least=4, most=20)
+    memory: int = Option(64, "Memory per worker in MiB.", metavar="MIB", least=1)
+    workers: tuple[Annotated[int, Field(ge=1, le=_MOST)], ...] = Option(
+        (), "Number of workers; may be repeated. [default: 1, 2, 4]"
+    )
+
+
 @app.command("measure")
-@file_option("--store", required=True, help="JSON file for the result.")
-@variant_option(default="brandubh")
-@whole("--men", default=6, least=4, most=20, help="Number of men in the timed tiers.")
-@whole("--memory", default=64, least=1, metavar="MIB", help="Memory per worker in MiB.")
-@whole("--workers", multiple=True, least=1, most=_MOST, help="Number of workers; may be repeated. [default: 1, 2, 4]")
-def measure_command(store: Path, variant: str, men: int, memory: int, workers: tuple[int, ...]) -> Reply:
+def measure_command(request: MeasureRequest) -> Reply:
     """Build tiers with one, two and four workers on this machine, and store the costs. This takes ten minutes in total.
 
     Do not run other programs in the meantime. Before each build, the predicted wall time is printed for comparison.
     """
     from reports.studies.scale.measuring import measure
 
-    check_output(store, _MEASURED)
-    counts = workers or [1, 2, 4]
-    said = f"{NAME} measure --store {store.name} -v {variant} --men {men} --memory {memory}"
+    check_output(request.store, _MEASURED)
+    counts = request.workers or [1, 2, 4]
+    said = f"{NAME} measure --store {request.store.name} -v {request.variant} --men {request.men} "
+    said += f"--memory {request.memory}"
     found = measure(
-        load_variant(variant), men, memory << 20, counts, said + "".join(f" --workers {count}" for count in counts)
+        load_variant(request.variant),
+        request.men,
+        request.memory << 20,
+        counts,
+        said + "".join(f" --workers {count}" for count in counts),
     )
-    write_text(store, found.model_dump_json(exclude_defaults=True) + "\n", kind=_MEASURED)
+    write_text(request.store, found.model_dump_json(exclude_defaults=True) + "\n", kind=_MEASURED)
     result = _Measured(variant=found.variant, seconds={run.workers: run.seconds for run in found.runs})
-    return Reply(result, lambda console: console.print(f"{str(store)!r} contains the measurements"))
+    return Reply(result, lambda console: console.print(f"{str(request.store)!r} contains the measurements"))
 
 
 if __name__ == "__main__":

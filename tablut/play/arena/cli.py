@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
-from tablut.cli.command import Decorator, NumberType, argument, bundle, command, option, real, whole
+from pydantic import Field
+
+from tablut.cli.command import command
 from tablut.cli.options import (
     check_folder,
-    position_option,
+    position_field,
     read_position,
-    seed_option,
-    threads_option,
-    variant_option,
+    seed_field,
+    threads_field,
+    variant_field,
     warn,
 )
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
+from tablut.cli.requests import Argument, Option
 from tablut.cli.runtime import Interrupted, Reply, progress
 from tablut.errors import InputError
 from tablut.play.arena.game import FAULTS, Adjudicator
@@ -35,7 +37,7 @@ from tablut.play.arena.tournament import (
     play_tournament,
 )
 from tablut.play.book import BookOpenings
-from tablut.play.player_options import Budget, budget, control_option, hash_option
+from tablut.play.player_requests import BudgetRequest, ControlRequest, hash_field, movetime_field
 from tablut.play.players import PlayerOptions
 from tablut.play.search.limits import SearchLimits, TimeControl, nominal_points
 from tablut.position import Position
@@ -62,22 +64,24 @@ PLAYER_HELP = (
 )
 
 
-def games_option(default: int, words: str = "Number of games to play.") -> Decorator:
-    """Declare the option ``--games``."""
-    return whole("--games", "-n", least=1, most=10**6, default=default, help=words)
+def games_field(default: int, words: str = "Number of games to play.") -> Any:
+    """Describe a field as the option ``--games``."""
+    return Option(default, words, "--games", "-n", least=1, most=10**6)
 
 
-@dataclass(frozen=True)
-class GameOptions(Budget):
-    """Options for games, shared by the commands ``match``, ``tournament`` and ``measure``."""
+class _GamesRequest(BudgetRequest):
+    """The part of a request shared by the commands ``match``, ``tournament`` and ``measure``."""
 
-    variant: str
-    opening: int
-    seed: int
-    threads: int
-    hash_mib: int
-    most_plies: int
-    store: str | None
+    movetime: float | None = movetime_field("0.1")
+    variant: str = variant_field("ashton")
+    opening: int = Option(4, "Number of random plies at the start of a game.", least=0, most=100)
+    seed: int = seed_field("Random seed of the openings and the players.", 1)
+    threads: int = threads_field("Number of games played simultaneously.")
+    hash_mib: int = hash_field(16)
+    most_plies: int = Option(500, "Number of plies after which a game is drawn (ply_cap).", least=1, most=20_000)
+    store: str | None = Option(
+        None, "Folder for the game records. Games already stored there are not played again.", metavar="DIR"
+    )
 
     def contestants(
         self, players: Sequence[str], start: Position | None = None, control: TimeControl | None = None
@@ -110,34 +114,43 @@ class GameOptions(Budget):
         return reply(report)
 
 
-_GAMES = (
-    *budget("0.1"),
-    variant_option(default="ashton"),
-    whole("--opening", least=0, most=100, default=4, help="Number of random plies at the start of a game."),
-    seed_option("Random seed of the openings and the players.", 1),
-    threads_option("Number of games played simultaneously."),
-    hash_option(16),
-    whole(
-        "--most-plies", least=1, most=20000, default=500, help="Number of plies after which a game is drawn (ply_cap)."
-    ),
-    option(
-        "--store", metavar="DIR", help="Folder for the game records. Games already stored there are not played again."
-    ),
-)
-game_options = bundle("options", GameOptions, *_GAMES)
+class _PairedRequest(_GamesRequest, ControlRequest):
+    """The part of a request shared by the commands in which different players meet."""
 
-
-@dataclass(frozen=True)
-class PairedOptions(GameOptions):
-    """Additional options for games between different players."""
-
-    position: str | None
-    candidates: int
-    grace: float | None
-    openings: str | None
-    control: TimeControl | None
-    adjudicate_tables: str | None
-    adjudicate_scores: tuple[int, float] | None
+    position: str | None = position_field()
+    candidates: int = Option(
+        4,
+        "Number of random openings tried for each pair of games. The most balanced opening is played.",
+        least=1,
+        most=100,
+    )
+    grace: float | None = Option(
+        None,
+        "Extra time that a player may use beyond its move time or its clock without losing the game. "
+        "[default: 0.1, and 3 for external programs]",
+        metavar="SECONDS",
+        least=0,
+    )
+    adjudicate_tables: str | None = Option(
+        None,
+        "Tablebase that decides games as soon as a capture leads to one of its positions. It is a folder, or the "
+        "word shipped for the built-in tables.",
+        metavar="STORE",
+    )
+    adjudicate_scores: tuple[Annotated[int, Field(ge=2, le=1000)], Annotated[float, Field(ge=51, le=30_000)]] | None = (
+        Option(
+            None,
+            "Decide a game for a side if, for PLIES plies in a row, both players expect it to score POINTS of 100 "
+            "points or more, for example 95. A number over 100 is a score in centi-logits, and is converted. Games of "
+            "players that report no score, such as random, are never decided in this way.",
+            metavar="PLIES POINTS",
+        )
+    )
+    openings: str | None = Option(
+        None,
+        "Opening book or collection of games to draw the openings from. Their length is set by --opening.",
+        metavar="FILE",
+    )
 
     def plan(self, players: Sequence[str], games: int) -> tuple[list[Contestant], MatchPlan]:
         """Return all players, and the plan for a match between the first two."""
@@ -170,53 +183,12 @@ class PairedOptions(GameOptions):
         Adjudicator(found, rules)  # reject missing tables now, not in the match
         return found
 
-    def save(self, reports: Sequence[MatchReport]) -> None:
-        """Write the table of games, if requested, and warn about games lost through a player's fault."""
-        games = [one.game for report in reports for one in report.played]
-        if faults := [game.fault for game in games if game.termination in FAULTS]:
-            warn(f"{len(faults):,} of {len(games):,} games were lost through a fault; the first fault: {faults[0]}")
 
-
-paired_options = bundle(
-    "options",
-    PairedOptions,
-    *_GAMES,
-    position_option,
-    whole(
-        "--candidates",
-        least=1,
-        most=100,
-        default=4,
-        help="Number of random openings tried for each pair of games. The most balanced opening is played.",
-    ),
-    real(
-        "--grace",
-        metavar="SECONDS",
-        least=0,
-        help="Extra time that a player may use beyond its move time or its clock without losing the game. "
-        "[default: 0.1, and 3 for external programs]",
-    ),
-    control_option,
-    option(
-        "--adjudicate-tables",
-        metavar="STORE",
-        help="Tablebase that decides games as soon as a capture leads to one of its positions. It is a folder, or the "
-        "word shipped for the built-in tables.",
-    ),
-    option(
-        "--adjudicate-scores",
-        type=(NumberType(int, 2, 1000), NumberType(float, 51, 30000)),
-        metavar="PLIES POINTS",
-        help="Decide a game for a side if, for PLIES plies in a row, both players expect it to score POINTS of 100 "
-        "points or more, for example 95. A number over 100 is a score in centi-logits, and is converted. Games of "
-        "players that report no score, such as random, are never decided in this way.",
-    ),
-    option(
-        "--openings",
-        metavar="FILE",
-        help="Opening book or collection of games to draw the openings from. Their length is set by --opening.",
-    ),
-)
+def warn_of_faults(reports: Sequence[MatchReport]) -> None:
+    """Warn about games lost through a player's fault."""
+    games = [one.game for report in reports for one in report.played]
+    if faults := [game.fault for game in games if game.termination in FAULTS]:
+        warn(f"{len(faults):,} of {len(games):,} games were lost through a fault; the first fault: {faults[0]}")
 
 
 _SECTIONS: Final = {
@@ -229,91 +201,96 @@ _SECTIONS: Final = {
 """Sections of the help: for each title, the names of its options."""
 
 
+class MatchRequest(_PairedRequest):
+    """The request of ``tablut match``."""
+
+    first: str = Argument("A", PLAYER_HELP)
+    second: str = Argument("B", "Opponent of A.")
+    games: int = games_field(100)
+    sprt: tuple[float, float] | None = Option(
+        None,
+        "Two Elo differences. The match ends when one of them is clearly more likely.",
+        metavar="ELO0 ELO1",
+    )
+    errors: tuple[float, float] = Option(_ERRORS, "Error probabilities of the --sprt test.", metavar="ALPHA BETA")
+
+
 @command(sections=_SECTIONS)
-@argument("first", metavar="A", help=PLAYER_HELP)
-@argument("second", metavar="B", help="Opponent of A.")
-@games_option(100)
-@paired_options
-@real(
-    "--sprt",
-    nargs=2,
-    metavar="ELO0 ELO1",
-    help="Two Elo differences. The match ends when one of them is clearly more likely.",
-)
-@real("--errors", nargs=2, default=_ERRORS, metavar="ALPHA BETA", help="Error probabilities of the --sprt test.")
-def match_command(
-    first: str,
-    second: str,
-    games: int,
-    options: PairedOptions,
-    sprt: tuple[float, float] | None,
-    errors: tuple[float, float],
-) -> Reply:
+def match_command(request: MatchRequest) -> Reply:
     """Play a match between two players, and estimate which one is better and by how much.
 
     Each opening is played twice, with colours reversed. The 95 % intervals are based on the spread of these pairs of
     games. With --nodes, the same seed produces the same games for any number of threads.
     """
+    sprt, errors = request.sprt, request.errors
     if sprt is None and errors != _ERRORS:
         raise InputError("applies only to --sprt", subject="--errors", remedy="leave it out, or add --sprt ELO0 ELO1")
     test = None if sprt is None else Sprt(*sprt, *errors).checked()
-    _, plan = options.plan([first, second], games)
+    _, plan = request.plan([request.first, request.second], request.games)
 
     def _reply(report: MatchReport) -> Reply:
-        options.save([report])
-        return Reply(report.summary, lambda console: show_match(console, report.summary), seed=options.seed)
+        warn_of_faults([report])
+        return Reply(report.summary, lambda console: show_match(console, report.summary), seed=request.seed)
 
-    return options.play("match", games, partial(play_match, plan, sprt=test), _reply)
+    return request.play("match", request.games, partial(play_match, plan, sprt=test), _reply)
+
+
+class TournamentRequest(_PairedRequest):
+    """The request of ``tablut tournament``."""
+
+    players: tuple[str, ...] = Argument("NAMES...", PLAYER_HELP)
+    games: int = games_field(20, "Number of games of each match.")
 
 
 @command(table=True, sections=_SECTIONS)
-@argument("players", nargs=-1, required=True, metavar="NAMES...", help=PLAYER_HELP)
-@games_option(20, "Number of games of each match.")
-@paired_options
-def tournament_command(players: tuple[str, ...], games: int, options: PairedOptions) -> Reply:
+def tournament_command(request: TournamentRequest) -> Reply:
     """Play a match between every pair of players, and rate the players.
 
     In each match, every opening is played twice, with colours reversed. Elo ratings are relative to the mean of the
     players and have 95 % intervals.
     """
+    players, games = request.players, request.games
     if len(players) < 2:
         raise InputError("expected at least two players", subject="tournament")
-    everyone, plan = options.plan(players, games)
+    everyone, plan = request.plan(players, games)
 
     def _reply(report: TournamentReport) -> Reply:
-        options.save(report.matches)
+        warn_of_faults(report.matches)
         show, table = partial(show_tournament, summary=report.summary), (TournamentRow, report.summary.table)
-        return Reply(report.summary, show, seed=options.seed, table=table)
+        return Reply(report.summary, show, seed=request.seed, table=table)
 
     matches = len(players) * (len(players) - 1) // 2
-    return options.play("tournament", games * matches, partial(play_tournament, everyone, plan), _reply)
+    return request.play("tournament", games * matches, partial(play_tournament, everyone, plan), _reply)
+
+
+class MeasureRequest(_GamesRequest):
+    """The request of ``tablut measure``."""
+
+    player: str = Argument("[PLAYER]", f"{PLAYER_HELP} [default: random]", "random")
+    games: int = games_field(100)
 
 
 @command(table=True)
-@argument("player", default="random", metavar="[PLAYER]", help=f"{PLAYER_HELP} [default: random]")
-@games_option(100)
-@game_options
-def measure_command(player: str, games: int, options: GameOptions) -> Reply:
+def measure_command(request: MeasureRequest) -> Reply:
     """Let a player play itself, and measure the branching factor, length, tree size and balance of the game.
 
     The 95 % intervals are based on the variation between games. The first plies are random, so that the games differ.
     """
+    games, seed = request.games, request.seed
     if games < 2:
         raise InputError("expected at least 2", subject=f"--games {games}")
-    rules, (first, second) = options.contestants([player, player])
-    openings = Openings(options.opening, 1, options.seed)
-    plan = MatchPlan(
-        rules, first, second, games, options.seed, openings, None, options.most_plies, math.inf, paired=False
-    )
+    rules, (first, second) = request.contestants([request.player, request.player])
+    openings = Openings(request.opening, 1, seed)
+    plan = MatchPlan(rules, first, second, games, seed, openings, None, request.most_plies, math.inf, paired=False)
 
     def _reply(report: MatchReport) -> Reply:
         if len(report.played) < 2:
             raise KeyboardInterrupt
         found = measure(rules, report)
         rows = [_Measure(measure=name, **dict(value)) for name, value in found if isinstance(value, Estimated)]
-        return Reply(found, lambda console: show_measures(console, found), seed=options.seed, table=(_Measure, rows))
+        return Reply(found, lambda console: show_measures(console, found), seed=seed, table=(_Measure, rows))
 
-    return options.play("measure", games, partial(play_match, plan), _reply)
+    return request.play("measure", games, partial(play_match, plan), _reply)
 
 
 class _Measure(Result):

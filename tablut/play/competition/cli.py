@@ -10,19 +10,20 @@ import threading
 from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from tablut.board import Board
-from tablut.cli.command import Decorator, bundle, command, option, real, whole
-from tablut.cli.options import file_option, variant_option, warn
+from tablut.cli.command import command
+from tablut.cli.options import variant_field, warn
 from tablut.cli.people import Live, PeopleConsole
+from tablut.cli.requests import Option
 from tablut.cli.runtime import Interrupted, Reply
 from tablut.errors import InputError, TablutError
 from tablut.formats.bologna import PORTS
 from tablut.play.bridges import name_of, player_for
 from tablut.play.competition.client import ClientSettings, Thinker, play_on_server, try_script
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereedGame, RefereeSettings
-from tablut.play.player_options import complete_player, control_option, hash_option, nodes_option, settings_option
+from tablut.play.player_requests import ControlRequest, complete_player, hash_field, nodes_field, settings_field
 from tablut.play.players import Player, PlayerOptions, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
@@ -56,63 +57,51 @@ class _Refereed(Result):
     games: list[_RefereedGame]
 
 
-def _own_player(side: str) -> Decorator:
+def _own_player(side: str) -> Any:
     what = f"Built-in player for {side}, program:COMMAND for an external program, or MODULE:CLASS for a Python class."
-    return option(f"--{side}", metavar="NAME", help=what, shell_complete=complete_player)
+    return Option(None, what, metavar="NAME", complete=complete_player)
+
+
+class RefereeRequest(ControlRequest):
+    """The request of ``tablut referee``."""
+
+    variant: str = variant_field("bologna")
+    games: int = Option(1, "Number of games to play, one after the other.", least=1)
+    timeout: float = Option(60.0, "Time limit for a move, unless --tc is given.", "--timeout", "-t", metavar="SECONDS")
+    repeats: int = Option(0, "Number of extra repetitions of a position allowed before a draw.", least=0)
+    errors: int = Option(0, "Number of illegal moves that each player may make in a game.", least=0)
+    logs: Path | None = Option(None, "Folder for the logs of the games, which `tablut replay` can read.", metavar="DIR")
+    wait: float = Option(300.0, "Time to wait for both players of a game.", metavar="SECONDS")
+    host: str = Option(
+        "127.0.0.1", "Address to listen on. The default accepts only local connections.", metavar="ADDRESS"
+    )
+    port_white: int = Option(PORTS["w"], "Port for white; 0 for any free port.")
+    port_black: int = Option(PORTS["b"], "Port for black; 0 for any free port.")
+    white: str | None = _own_player("white")
+    black: str | None = _own_player("black")
+    nodes: int | None = nodes_field()
+    option: tuple[str, ...] = settings_field()
+    hash_mib: int = hash_field()
+    seed: int = Option(0, "Random seed of the built-in players.")
 
 
 @command()
-@variant_option(default="bologna")
-@whole("--games", default=1, least=1, help="Number of games to play, one after the other.")
-@bundle(
-    "settings",
-    RefereeSettings,
-    real("--timeout", "-t", default=60.0, metavar="SECONDS", help="Time limit for a move, unless --tc is given."),
-    whole("--repeats", default=0, least=0, help="Number of extra repetitions of a position allowed before a draw."),
-    whole("--errors", default=0, least=0, help="Number of illegal moves that each player may make in a game."),
-    file_option("--logs", metavar="DIR", help="Folder for the logs of the games, which `tablut replay` can read."),
-    real("--wait", default=300.0, metavar="SECONDS", help="Time to wait for both players of a game."),
-    option(
-        "--host",
-        default="127.0.0.1",
-        metavar="ADDRESS",
-        help="Address to listen on. The default accepts only local connections.",
-    ),
-    whole("--port-white", default=PORTS["w"], help="Port for white; 0 for any free port."),
-    whole("--port-black", default=PORTS["b"], help="Port for black; 0 for any free port."),
-    control_option,
-)
-@_own_player("white")
-@_own_player("black")
-@nodes_option
-@settings_option
-@hash_option()
-@whole("--seed", default=0, help="Random seed of the built-in players.")
-def referee_command(
-    variant: str,
-    games: int,
-    settings: RefereeSettings,
-    white: str | None,
-    black: str | None,
-    nodes: int | None,
-    option: tuple[str, ...],
-    hash_mib: int,
-    seed: int,
-) -> Reply:
+def referee_command(request: RefereeRequest) -> Reply:
     """Run a server that referees games, using the Bologna competition's protocol.
 
     It is meant for tests, local tournaments and third-party clients. White connects to one port
     and black to the other. Both always receive the result of the game, even after a timeout.
     Invalid input from a client can end its game, but it never stops the server.
     """
-    rules = load_variant(variant)
-    if settings.logs is not None and rules.size not in _LOG_SIZES:
+    rules, games, seed, nodes = load_variant(request.variant), request.games, request.seed, request.nodes
+    white, black = request.white, request.black
+    if request.logs is not None and rules.size not in _LOG_SIZES:
         raise InputError(f"needs a board of side 7 or 9, but {rules.name} has side {rules.size}", subject="--logs")
-    settings = settings.checked()
-    if option and white is None and black is None:
+    settings = RefereeSettings(**request.among(RefereeSettings._fields)).checked()
+    if request.option and white is None and black is None:
         raise InputError("needs --white or --black", subject="--option")
     live = Live()
-    options = PlayerOptions(seed=seed, hash_mib=hash_mib, settings=parse_settings(option))
+    options = PlayerOptions(seed=seed, hash_mib=request.hash_mib, settings=parse_settings(request.option))
     limits = SearchLimits(nodes=nodes) if nodes is None else SearchLimits(nodes=nodes).checked()
     ours: dict[Literal["w", "b"], tuple[str, Player]] = {}
     played: list[RefereedGame] = []
