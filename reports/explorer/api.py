@@ -56,7 +56,7 @@ from tablut import svg
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError, did_you_mean
 from tablut.play.collection import PositionGames, open_collection
-from tablut.play.players.registry import BestMoveResult, spec_of
+from tablut.play.players.registry import BestMoveResult, check_lines, spec_of
 from tablut.play.search.limits import SearchLimits
 from tablut.position import square_name
 from tablut.provenance import commit, origin
@@ -201,6 +201,7 @@ class _Commands:
     async def bestmove(self, http: Request, request: BestMoveRequest) -> Result:
         if request.player not in self._settings.players:
             spec_of(request.player)
+        check_lines(request.player, request.lines)
         # Random moves need no compiled engine.
         request.board() if request.player == "random" else request.search_board()
         limits = self._limits(request)
@@ -218,9 +219,8 @@ class _Commands:
             raise InputError(f"must be {most.nodes:,} at most", subject=f"nodes {request.nodes:,}")
         movetime = request.movetime
         if movetime is None:
-            alone = request.nodes is None and request.playouts is None and request.depth is None
             # If another limit was requested, the time limit is only a safety net.
-            movetime = min(1.0, most.movetime) if alone else most.movetime
+            movetime = min(1.0, most.movetime) if request.given is None else most.movetime
         _check_seconds("movetime", movetime, most.movetime)
         return SearchLimits(movetime, request.nodes, request.depth, request.playouts).checked()
 

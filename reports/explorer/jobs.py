@@ -88,7 +88,8 @@ def bestmove(channel: Channel, request: BestMoveRequest, limits: SearchLimits, s
     make = make_any if request.player in settings.players else make_player
     player = make(request.player, board.variant, options)
     channel.when_stopped(getattr(player, "stop", lambda: None))
-    return bestmove_result(board, request.player, player.choose(board, limits))
+    lines = {"lines": request.lines} if request.lines > 1 else {}
+    return bestmove_result(board, request.player, player.choose(board, limits, **lines))
 
 
 def think(channel: Channel, request: MovesRequest, movetime: float, settings: Settings) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from tablut.errors import InputError, VariantError
 from tablut.formats.game_text import NoRulesError
 from tablut.formats.opentafl import write_game
 from tablut.formats.reading import read_position
+from tablut.play.player_requests import BudgetRequest, LinesRequest
 from tablut.play.players import PLAYERS, player_names
 from tablut.records import ARCHIVE, GameRecord, RecordKind, decoded, kind_of, plain_text, write_pgn, write_record
 from tablut.replay import fitting_rules, read_fitting_record
@@ -183,14 +184,10 @@ class SaveRequest(MovesRequest):
         return {"tablut": write_record, "opentafl": write_game, "pgn": write_pgn}[self.form](record)
 
 
-class BestMoveRequest(MovesRequest):
-    """A request for a player's move in a position."""
+class BestMoveRequest(MovesRequest, BudgetRequest, LinesRequest):
+    """A request for a player's move in a position, with the same limits as ``tablut bestmove``."""
 
     player: Annotated[str, Field(max_length=80, description="A name from /api/players.")] = "alphabeta"
-    movetime: Annotated[float | None, Field(gt=0, description="Time limit in seconds; 1 if no limit is set.")] = None
-    nodes: Annotated[int | None, Field(ge=1, description="Maximum number of moves made in the search.")] = None
-    playouts: Annotated[int | None, Field(ge=1, le=10_000_000, description="Maximum number of playouts.")] = None
-    depth: Annotated[int | None, Field(ge=1, le=100, description="Maximum depth in plies.")] = None
     seed: Annotated[int, Field(ge=0, lt=1 << 32, description="Seed for players that use random numbers.")] = 0
 
 

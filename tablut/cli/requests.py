@@ -126,7 +126,7 @@ def _param_of(name: str, info: FieldInfo) -> click.Parameter:
         settings |= {"nargs": -1} if shown.names is None else {"multiple": True}
         settings["type"] = _type_of(parts[0], [])
     else:
-        settings["default"] = None if required else info.default
+        settings |= {} if required or info.default is None else {"default": info.default}
         types = [_type_of(part, info.metadata) for part in parts]
         settings |= {"is_flag": True} if kind is bool else {"type": types[0] if len(types) == 1 else tuple(types)}
     settings["metavar"] = shown.metavar or getattr(settings.get("type"), "placeholder", None)

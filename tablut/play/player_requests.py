@@ -19,12 +19,12 @@ complete_player = beginning(player_names)
 
 def nodes_field() -> Any:
     """Describe a field as the option ``--nodes``."""
-    return Option(None, "Node limit for a move. It makes results repeatable.")
+    return Option(None, "Node limit for a move. It makes results repeatable.", least=1)
 
 
 def depth_field() -> Any:
     """Describe a field as the option ``--depth``."""
-    return Option(None, "Search depth for a move, in plies.", "--depth", "-d")
+    return Option(None, "Search depth for a move, in plies.", "--depth", "-d", least=1)
 
 
 def settings_field() -> Any:
@@ -88,7 +88,7 @@ class BudgetRequest(Request):
     movetime: float | None = movetime_field("2")
     nodes: int | None = nodes_field()
     playouts: int | None = Option(
-        None, "Playout limit of a Monte Carlo player for a move. It makes results repeatable."
+        None, "Playout limit of a Monte Carlo player for a move. It makes results repeatable.", least=1
     )
     depth: int | None = depth_field()
 
