@@ -141,7 +141,7 @@ def test_bounds_and_boards_need_no_numba() -> None:
     [
         ("bestmove -v brandubh --nodes 100", 63),
         ("bestmove -v brandubh --nodes 100 --json", 63),
-        ("perft -d 2", 37),
+        ("perft -d 2", 39),
         ("bounds", 34),
         ("--help", 10),
     ],
