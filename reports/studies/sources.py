@@ -32,7 +32,7 @@ from retrograde.proofs import ProofLimits
 from retrograde.puzzles.puzzle_file import COLLECTION, read_puzzles
 from retrograde.puzzles.puzzle_game import PuzzleTrees, puzzle_tree
 from retrograde.tablebase import open_tablebase
-from retrograde.tablebase.probing import Tablebase, best_line
+from retrograde.tablebase.probing import Tablebase
 from retrograde.tablebase.querying import Listed, TableQuery, list_positions
 from retrograde.tablebase.store import open_store, tier_name, values_digest
 from tablut.board import Board
@@ -56,7 +56,7 @@ def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
             winner=winner,
             position=str(found.position),
             dtm=found.dtm or 0,
-            line=[str(move) for move in best_line(Board(tablebase.variant, found.position), tablebase.value)],
+            line=[str(move) for move in tablebase.line(found.position)],
         )
         for material in files.tiers()
         for winner in SIDES

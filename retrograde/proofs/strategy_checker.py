@@ -39,9 +39,10 @@ from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
 from retrograde.proofs.certificate import ProofCertificate, entries_of
-from retrograde.tablebase.probing import Tablebase, unlimited_board
+from retrograde.tablebase.probing import Tablebase
 from tablut.errors import InputError
 from tablut.position import Position
+from tablut.prober import rated_moves, unlimited_board
 from tablut.results import Result
 from tablut.rules.naive import DIRECTIONS, Cell, NaiveGame, NaiveMove, NaivePosition
 from tablut.variants import Variant, VariantLike, as_variant
@@ -510,9 +511,10 @@ class StrategyCheck:
         return (value if self.falls else 0) if value >= self.falls else None
 
     def _best(self, text: str) -> str:
-        assert self.tablebase is not None
+        table = self.tablebase
+        assert table is not None
         board = unlimited_board(self.variant, Position.parse(text, self.game.size))
-        return str(self.tablebase.best_moves(board)[0].move)
+        return str(rated_moves(board, lambda after: table.stored_value(after.position))[0].move)
 
     # -- the lower bound ---------------------------------------------------------------
 

@@ -33,7 +33,7 @@ from tablut.work.files import brief, excerpt, read_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from retrograde.proofs.solver import Solution
+    from tablut.prober import Solution
 
 MOST_BYTES: Final = 16 << 20
 """Maximum size of a puzzle file, in bytes."""

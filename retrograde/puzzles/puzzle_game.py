@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from retrograde.proofs.solver import Solution, Solver
+from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, rules_of
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, UnknownError
 from tablut.position import Move, Position, SideName, square_name
-from tablut.prober import Prober, find_prober
+from tablut.prober import Prober, Solution, find_prober
 from tablut.results import Result, SparseResult
 from tablut.variants import Variant
 from tablut.work.files import excerpt
