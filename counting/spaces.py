@@ -20,13 +20,25 @@ bounds on the numbers of reachable placements. The placements in the ``excluded`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from math import comb
 
 from symmetry import Symmetry, count_orbits
+from tablut.indexing.placements import (
+    ATTACKER,
+    DEFENDER,
+    EMPTY,
+    ENDINGS,
+    Contents,
+    KingPlacement,
+    Kings,
+    captured_kings,
+    escaped_kings,
+    final_kings,
+    undecided_kings,
+)
 from tablut.variants import Variant, VariantLike, as_variant
 from tablut.variants.model import DIRECTIONS, anvils_against_attackers, king_patterns, step
 from tablut.work.files import brief
@@ -120,9 +132,7 @@ def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -
 # -- spaces ------------------------------------------------------------------------------
 
 
-EMPTY, ATTACKER, DEFENDER = range(3)
-
-FINAL = ("all_captured", "escaped", "escaped_last", "king_captured")
+FINAL: tuple[str, ...] = ENDINGS
 """Ids of the spaces of final placements. Each space corresponds to one way to end a game."""
 
 DESCRIPTIONS = {
@@ -137,29 +147,6 @@ DESCRIPTIONS = {
     "excluded_escaped_last": "king escaped, although its arrival cannot have captured the last attacker",
 }
 """Descriptions of the spaces, by id. Each ``excluded`` space is a part of another space."""
-
-Contents = Mapping[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class KingPlacement:
-    """A king's cell with a condition on the contents of nearby cells (the watched cells)."""
-
-    king: int
-    watched: frozenset[int] = frozenset()
-    admits: Callable[[Contents], bool] = lambda contents: True  # noqa: ARG005
-
-    def contents(
-        self, symmetry: Symmetry, camp_cells: frozenset[int]
-    ) -> Iterator[tuple[tuple[int, ...], dict[int, int]]]:
-        """Yield every filling of the watched cells that a symmetry preserves.
-
-        Each filling is yielded in two forms: the contents of the cycles, and a dictionary of the cells' contents.
-        """
-        cycles = symmetry.cycles(self.watched)
-        choices = [(EMPTY, ATTACKER) if cycle[0] in camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles]
-        for chosen in product(*choices):
-            yield chosen, {cell: content for cycle, content in zip(cycles, chosen, strict=True) for cell in cycle}
 
 
 @brief
@@ -242,55 +229,17 @@ def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
 def spaces(variant: VariantLike) -> dict[str, Space]:
     """Return a variant's spaces by id."""
     variant = as_variant(variant)
-    regions, rules = variant.regions, variant.rules
     any_number, none = range(1, variant.attackers + 1), range(1)
     defenders = range(variant.defenders + 1)
-    undecided = tuple(KingPlacement(king) for king in sorted(regions.king_cells))
-
-    # An unarmed king captures nothing, so its escaping move cannot capture the last attacker.
-    armed_escapes = _escaped(variant) if rules.king.armed else ()
-    listed = {
-        "no_end": (undecided, any_number, defenders),
-        "all_captured": (undecided, none, defenders),
-        "escaped": (_escaped(variant), any_number, defenders),
-        "escaped_last": (armed_escapes, none, defenders),
-        "king_captured": (_captured(variant), any_number, defenders),
+    listed: dict[str, Kings] = {
+        "no_end": (undecided_kings(variant), any_number, defenders),
+        **{str(ending): kings for ending, kings in final_kings(variant).items()},
         "excluded_no_end": (_besieged_at_home(variant), any_number, defenders),
         "excluded_all_captured": (_idle_kings(variant), none, none),
         "excluded_escaped": (_escaped_past_a_capture(variant), any_number, defenders),
         "excluded_escaped_last": (_escaped_without_capture(variant), none, defenders),
     }
     return {id_: Space(id_, DESCRIPTIONS[id_], variant, *space) for id_, space in listed.items()}
-
-
-def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements with a king on an escape cell and at least one empty path to that cell."""
-
-    def placement(escape: int, ways: tuple[frozenset[int], ...]) -> KingPlacement:
-        return KingPlacement(
-            escape,
-            frozenset().union(*ways),
-            lambda contents: any(all(contents[cell] == EMPTY for cell in way) for way in ways),
-        )
-
-    return tuple(placement(escape, ways) for escape, ways in variant.regions.approaches.items())
-
-
-def _captured(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements with a king that is captured in at least one of its capture patterns."""
-
-    def placement(king: int, patterns: list[frozenset[int]]) -> KingPlacement:
-        return KingPlacement(
-            king,
-            frozenset().union(*patterns),
-            lambda contents: any(all(contents[cell] == ATTACKER for cell in pattern) for pattern in patterns),
-        )
-
-    return tuple(
-        placement(king, [pattern.attackers for pattern in patterns])
-        for king in sorted(variant.regions.king_cells)
-        if (patterns := king_patterns(variant, king))
-    )
 
 
 def _never_returns(variant: Variant) -> bool:
@@ -311,7 +260,7 @@ def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
     start = "".join(reversed(variant.start))
     if any(all(start[cell] == "b" for cell in pattern.attackers) for pattern in king_patterns(variant, castle)):
         return ()
-    return tuple(placement for placement in _captured(variant) if placement.king == castle)
+    return tuple(placement for placement in captured_kings(variant) if placement.king == castle)
 
 
 def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
@@ -364,7 +313,7 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
 
         return KingPlacement(escaped.king, watched, admits)
 
-    return tuple(placement(escaped) for escaped in _escaped(variant))
+    return tuple(placement(escaped) for escaped in escaped_kings(variant))
 
 
 def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
@@ -396,4 +345,4 @@ def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
 
         return KingPlacement(escaped.king, watched, admits)
 
-    return tuple(placement(escaped) for escaped in _escaped(variant))
+    return tuple(placement(escaped) for escaped in escaped_kings(variant))
