@@ -40,7 +40,7 @@ from tablut.indexing.placements import (
     undecided_kings,
 )
 from tablut.variants import Variant, VariantLike, as_variant
-from tablut.variants.model import DIRECTIONS, anvils_against_attackers, king_patterns, step
+from tablut.variants.model import DIRECTIONS, step
 from tablut.work.files import brief
 
 CycleType = tuple[tuple[int, int], ...]
@@ -258,7 +258,7 @@ def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
     if castle is None or not _never_returns(variant):
         return ()
     start = "".join(reversed(variant.start))
-    if any(all(start[cell] == "b" for cell in pattern.attackers) for pattern in king_patterns(variant, castle)):
+    if any(all(start[cell] == "b" for cell in pattern.attackers) for pattern in variant.regions.king_patterns[castle]):
         return ()
     return tuple(placement for placement in captured_kings(variant) if placement.king == castle)
 
@@ -276,12 +276,12 @@ def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
 def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
     """Return the cells on which an arriving king can capture an adjacent attacker, each with the cell behind it."""
     regions = variant.regions
-    sheltered = {cell for camp in regions.camps for cell in camp.cells if variant.rules.camps.shelter}
-    anvils = anvils_against_attackers(variant)
+    sheltered = regions.camp_terrain if variant.rules.camps.shelter else frozenset()
+    anvils = regions.anvils["black"]
     pairs = []
     for direction in DIRECTIONS:
         near = step(king, direction, regions.size)
-        if near is None or near in sheltered or near not in regions.free_cells | regions.camp_cells:
+        if near is None or near in sheltered or near not in regions.soldier_cells:
             continue
         behind = step(near, direction, regions.size)
         if behind is not None and (behind in anvils or behind in regions.free_cells):
@@ -296,14 +296,13 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
     """
     if not variant.rules.king.armed:
         return ()
-    regions, anvils = variant.regions, anvils_against_attackers(variant)
+    regions, anvils = variant.regions, variant.regions.anvils["black"]
 
     def placement(escaped: KingPlacement) -> KingPlacement:
         # A cell that every path crosses was empty before the move, so nothing can have been captured on it.
         crossed = frozenset.intersection(*regions.approaches[escaped.king])
         pairs = [pair for pair in _capturable_beside(variant, escaped.king) if pair[0] not in crossed]
-        soldier_cells = regions.free_cells | regions.camp_cells
-        watched = escaped.watched.union(*pairs) & soldier_cells
+        watched = escaped.watched.union(*pairs) & regions.soldier_cells
 
         def admits(contents: Contents) -> bool:
             return escaped.admits(contents) and any(
@@ -324,12 +323,12 @@ def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
     """
     if not variant.rules.king.armed or variant.rules.shieldwall is not None:
         return ()
-    regions, anvils = variant.regions, anvils_against_attackers(variant)
+    regions, anvils = variant.regions, variant.regions.anvils["black"]
 
     def placement(escaped: KingPlacement) -> KingPlacement:
         ways = regions.approaches[escaped.king]
         pairs = _capturable_beside(variant, escaped.king)
-        watched = escaped.watched.union(*pairs) & (regions.free_cells | regions.camp_cells)
+        watched = escaped.watched.union(*pairs) & regions.soldier_cells
 
         def took_one(contents: Contents, way: frozenset[int]) -> bool:
             # The captured soldier stood on a cell that is now empty and that is not on the path by which the king

@@ -147,7 +147,7 @@ def membership(variant: Variant) -> Membership:
             raise ArithmeticError(f"space {space.id!r} of {variant.name!r} watches cells, which masks cannot express")
         kings[placement.king] = 1
     cells = range(variant.size**2)
-    stray = sum(1 << cell for cell in cells if cell not in regions.free_cells | regions.camp_cells)
+    stray = sum(1 << cell for cell in cells if cell not in regions.soldier_cells)
     stray |= sum(1 << (len(cells) + cell) for cell in cells if cell not in regions.free_cells)
     words = [stray >> 64 * word & (2**64 - 1) for word in range(build_tables(variant).words)]
     return Membership(

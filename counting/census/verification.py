@@ -35,7 +35,6 @@ from tablut.errors import InputError, MachineError
 from tablut.results import Result
 from tablut.rules.outcome import ENCIRCLEMENT, KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 from tablut.variants import Variant, VariantLike, as_variant, shipped_variants
-from tablut.variants.model import king_patterns
 from tablut.work.files import lock_folder, store_path
 from tablut.work.progress import Observer, plural
 
@@ -399,10 +398,10 @@ class Inspector:
             return np.isin(np.arange(cells), sorted(some))
 
         self._kings, self._escapes = mask(regions.king_cells), mask(regions.escapes)
-        self._black, self._white = mask(regions.free_cells | regions.camp_cells), mask(regions.free_cells)
+        self._black, self._white = mask(regions.soldier_cells), mask(regions.free_cells)
         self._patterns = {
-            king: [sorted(pattern.attackers) for pattern in king_patterns(variant, king)]
-            for king in sorted(regions.king_cells)
+            king: [sorted(pattern.attackers) for pattern in patterns]
+            for king, patterns in regions.king_patterns.items()
         }
 
     def inspect(self, rows: NDArray[np.uint64]) -> tuple[int, int]:

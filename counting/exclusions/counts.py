@@ -555,7 +555,7 @@ def surviving(
     regions = variant.regions
     kings = {placement.king for part, _ in signed for placement in part.kings}
     # A placement that the symmetry preserves has its king on a fixed cell.
-    standing = regions.free_cells | regions.camp_cells | {king for king in kings if symmetry.table[king] == king}
+    standing = regions.soldier_cells | {king for king in kings if symmetry.table[king] == king}
     cycles = symmetry.cycles(standing)
     number = {cell: place for place, cycle in enumerate(cycles) for cell in cycle}
     terms: Counter[Filling] = Counter()

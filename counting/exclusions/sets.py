@@ -60,7 +60,7 @@ class Arrivals:
         self.variant, self.game = variant, NaiveGame(replace(variant, rules=near))
         self.start = self.game.start()
         self.cells = {
-            "b": on_board(regions.free_cells | regions.camp_cells, size),
+            "b": on_board(regions.soldier_cells, size),
             "w": on_board(regions.free_cells, size),
             "K": on_board(regions.king_cells, size),
         }

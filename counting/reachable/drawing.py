@@ -133,7 +133,7 @@ def build_drawing(index: PlacementIndex, words: int) -> DrawTables:
     for tier in tiers:
         before += accumulate((index.ways(king, tier.attackers, tier.defenders) for king in kings), initial=0)
     every = (1 << cells) - 1
-    open_cells = sum(1 << cell for cell in regions.free_cells | regions.camp_cells)
+    open_cells = sum(1 << cell for cell in regions.soldier_cells)
     bits = (positions - 1).bit_length()
     tier_shift = max(0, bits - _TIER_BITS)
     offsets = [tier.offset for tier in tiers]

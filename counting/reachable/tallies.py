@@ -37,7 +37,6 @@ from tablut.engine.layout import board_items
 from tablut.indexing import PlacementIndex
 from tablut.position import NARROW
 from tablut.variants import Variant
-from tablut.variants.model import king_patterns
 
 
 class FamilyTables(NamedTuple):
@@ -73,7 +72,7 @@ def locked_family(variant: Variant) -> tuple[LockedSet, ...]:
         sets += [
             frozenset([(castle, "K"), *((cell, "b") for cell in pattern.attackers)])
             for castle in variant.regions.castles
-            for pattern in king_patterns(variant, castle)
+            for pattern in variant.regions.king_patterns[castle]
         ]
     return tuple(sets)
 

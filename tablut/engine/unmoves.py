@@ -108,9 +108,8 @@ class OriginTables(NamedTuple):
 def build_origins(variant: Variant) -> OriginTables:
     """Return the origin tables for a variant. The tables are cached, and equal variants get the same object."""
     size, regions = variant.size, variant.regions
-    attacker_cells = regions.free_cells | regions.camp_cells
     cells: dict[Mover, AbstractSet[int]] = {
-        "attacker": attacker_cells,
+        "attacker": regions.soldier_cells,
         "defender": regions.free_cells,
         "king": regions.king_cells,
     }
@@ -128,7 +127,7 @@ def build_origins(variant: Variant) -> OriginTables:
             attacker_origins=at["attacker"],
             defender_origins=at["defender"],
             king_origins=at["king"],
-            attacker_cells=line_masks(attacker_cells, size),
+            attacker_cells=line_masks(regions.soldier_cells, size),
             defender_cells=line_masks(regions.free_cells, size),
             start=_start_board(variant),
         )

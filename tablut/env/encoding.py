@@ -61,8 +61,7 @@ class Encoding:
         self.numbers[self.codes] = np.arange(len(self.codes))
         regions = variant.regions
         self.terrain: NDArray[np.uint8] = np.zeros((size * size, len(PLANES)), dtype=np.uint8)
-        camps = {cell for camp in regions.camps for cell in camp.cells}
-        for plane, cells in zip((-3, -2, -1), (regions.castles, camps, regions.escapes), strict=True):
+        for plane, cells in zip((-3, -2, -1), (regions.castles, regions.camp_terrain, regions.escapes), strict=True):
             self.terrain[sorted(cells), plane] = 1
 
     def __reduce__(self) -> tuple[Any, ...]:

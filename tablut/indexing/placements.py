@@ -24,7 +24,6 @@ from symmetry import Symmetry
 from tablut.errors import InputError, numbers, whole_number
 from tablut.position import Position, Side, square_name
 from tablut.variants import Variant
-from tablut.variants.model import king_patterns
 
 
 class PlacementTier(NamedTuple):
@@ -169,10 +168,9 @@ def escaped_kings(variant: Variant) -> tuple[KingPlacement, ...]:
 
 def captured_kings(variant: Variant) -> tuple[KingPlacement, ...]:
     """Return the placements with a king that is captured in at least one of its capture patterns."""
-    found = {king: king_patterns(variant, king) for king in sorted(variant.regions.king_cells)}
     return tuple(
         _with_any(king, [pattern.attackers for pattern in patterns], ATTACKER)
-        for king, patterns in found.items()
+        for king, patterns in variant.regions.king_patterns.items()
         if patterns
     )
 
@@ -262,7 +260,7 @@ def _groups(variant: Variant, kings: Kings) -> Iterator[PlacementGroup]:
     for placement in placements:
         outside = placement.watched | {placement.king}
         free = tuple(sorted(regions.free_cells - outside))
-        every = tuple(sorted((regions.free_cells | regions.camp_cells) - outside))
+        every = tuple(sorted(regions.soldier_cells - outside))
         for chosen, contents in placement.contents(variant.symmetries[0], regions.camp_cells):
             if placement.admits(contents):
                 black, white = chosen.count(ATTACKER), chosen.count(DEFENDER)
@@ -465,8 +463,8 @@ class PlacementIndex:
         if (attackers, defenders) not in self.tiers:
             most = f"1 to {variant.attackers} attackers and up to {variant.defenders} defenders"
             raise InputError(f"counted placements of {variant.name} have {most}", subject=f"position '{position}'")
-        free = variant.regions.free_cells
-        allowed = {"K": self._groups, "b": free | variant.regions.camp_cells, "w": free}
+        regions = variant.regions
+        allowed = {"K": regions.king_cells, "b": regions.soldier_cells, "w": regions.free_cells}
         names = {"K": "the king", "b": "an attacker", "w": "a defender"}
         for cell, piece in enumerate(cells):
             if piece != "." and cell not in allowed[piece]:

@@ -102,7 +102,7 @@ class TierIndex:
         self.attackers, self.defenders = attackers, defenders
         self.kings = king_orbits(variant, tuple(group if group is not None else variant.symmetries))
         free = tuple(sorted(variant.regions.free_cells))
-        everywhere = tuple(sorted(variant.regions.free_cells | variant.regions.camp_cells))
+        everywhere = tuple(sorted(variant.regions.soldier_cells))
         self._row_letter, self._column_letter = ("w", "b") if defenders else ("b", "w")
         self.row_men, self.column_men = (defenders, attackers) if defenders else (attackers, 0)
         self.row_cells = free if defenders else everywhere

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
@@ -540,6 +540,10 @@ class Regions:
     approaches : dict of int to tuple of frozenset of int
         For each escape cell that the king can reach, one set for each direction from which the king can arrive. The set
         contains the cells, among those where soldiers may stand, that must be empty after the king's arrival.
+    anvils : dict of str to frozenset of int
+        Cells whose terrain can be hostile to a soldier of a side (``white`` or ``black``) while the castle is empty.
+    king_patterns : dict of int to tuple of KingPattern
+        For each cell where the king may stand in an undecided position, the patterns that capture it there.
     """
 
     size: int
@@ -551,6 +555,18 @@ class Regions:
     camp_cells: frozenset[int]
     free_cells: frozenset[int]
     approaches: dict[int, tuple[frozenset[int], ...]]
+    anvils: dict[Literal["white", "black"], frozenset[int]]
+    king_patterns: dict[int, tuple[KingPattern, ...]]
+
+    @property
+    def soldier_cells(self) -> frozenset[int]:
+        """Cells where attackers may stand."""
+        return self.free_cells | self.camp_cells
+
+    @property
+    def camp_terrain(self) -> frozenset[int]:
+        """Cells of all camps, also of those without a garrison."""
+        return frozenset().union(*(camp.cells for camp in self.camps))
 
     @property
     def castles(self) -> frozenset[int]:
@@ -613,7 +629,7 @@ def _derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Region
     approaches = {
         escape: found for escape in sorted(escapes) if (found := ways.back_from(escape, king_cells, free_cells))
     }
-    return Regions(
+    regions = Regions(
         size=size,
         castle=castle,
         camps=camps,
@@ -623,6 +639,13 @@ def _derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Region
         camp_cells=frozenset(cell for camp in camps if camp.garrison for cell in camp.cells),
         free_cells=free_cells,
         approaches=approaches,
+        anvils={},
+        king_patterns={},
+    )
+    return replace(
+        regions,
+        anvils=_anvils(regions, rules),
+        king_patterns={king: _king_patterns(regions, rules, king) for king in sorted(king_cells)},
     )
 
 
@@ -690,6 +713,20 @@ class _Ways(NamedTuple):
 # capturing attacker has arrived.
 
 
+def _hostile(regions: Regions, rules: Rules) -> frozenset[int]:
+    """Return the cells outside the castle whose terrain is hostile to white's pieces."""
+    camps = regions.camp_terrain if rules.camps.hostile else frozenset()
+    return camps | (regions.royal_corners if rules.corners.hostile else frozenset())
+
+
+def _anvils(regions: Regions, rules: Rules) -> dict[Literal["white", "black"], frozenset[int]]:
+    """Return `Regions.anvils`."""
+    hostile, inert = _hostile(regions, rules), {parse_square(name, regions.size) for name in rules.camps.inert}
+    to_white = regions.castles if rules.castle.hostile_to_white != "never" else frozenset()
+    to_black = regions.castles if rules.castle.hostile_to_black != "never" else frozenset()
+    return {"white": hostile | to_white, "black": hostile - inert | to_black}
+
+
 class KingPattern(NamedTuple):
     """Minimal set of attackers that captures a king on a given cell.
 
@@ -700,16 +737,9 @@ class KingPattern(NamedTuple):
     terrain: bool
 
 
-def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
+def _king_patterns(regions: Regions, rules: Rules, king: int) -> tuple[KingPattern, ...]:
     """Return the patterns (minimal sets of attackers) that capture a king on a given cell."""
-    regions, rules = variant.regions, variant.rules
-    soldier_cells = regions.free_cells | regions.camp_cells
-    hostile = set()
-    if rules.camps.hostile:
-        hostile |= {cell for camp in regions.camps for cell in camp.cells}
-    if rules.corners.hostile:
-        hostile |= regions.royal_corners
-
+    soldier_cells, hostile = regions.soldier_cells, _hostile(regions, rules)
     sides = [step(king, direction, regions.size) for direction in DIRECTIONS]
     on_castle = king == regions.castle
     beside_castle = bool(regions.castles.intersection(sides)) and rules.king.beside_castle == "as_on_castle"
@@ -741,17 +771,3 @@ def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
         for attackers, terrain in found.items()
         if not any(other < attackers for other in found)
     )
-
-
-def anvils_against_attackers(variant: Variant) -> frozenset[int]:
-    """Return the cells whose terrain is hostile to an attacker while the castle is empty."""
-    regions, rules = variant.regions, variant.rules
-    anvils: set[int] = set()
-    if rules.camps.hostile:
-        inert = {parse_square(name, regions.size) for name in rules.camps.inert}
-        anvils |= {cell for camp in regions.camps for cell in camp.cells} - inert
-    if rules.corners.hostile:
-        anvils |= regions.royal_corners
-    if rules.castle.hostile_to_black != "never":
-        anvils |= regions.castles
-    return frozenset(anvils)

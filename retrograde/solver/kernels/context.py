@@ -67,7 +67,7 @@ def row_array_sizes(variant: Variant, material: tuple[int, int]) -> RowArraySize
     attackers, defenders = material
     if attackers > _MOST_MEN or variant.size > NARROW:
         return NO_ROW_ARRAYS
-    cells = len(variant.regions.free_cells | variant.regions.camp_cells)
+    cells = len(variant.regions.soldier_cells)
     choices = comb(cells, attackers - 1)
     columns = 0 if defenders else comb(cells, attackers)
     return RowArraySizes(attackers, 2 * variant.size * choices, cells * choices, columns)

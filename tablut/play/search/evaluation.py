@@ -292,7 +292,7 @@ def cell_attributes(variant: Variant) -> dict[str, frozenset[int]]:
         return abs(first // size - second // size) + abs(first % size - second % size)
 
     attributes = {
-        "camp": frozenset(cell for camp in regions.camps for cell in camp.cells),
+        "camp": regions.camp_terrain,
         "near_escape": frozenset(
             cell for cell in cells if any(_steps(cell, escape) <= 2 for escape in regions.approaches)
         ),
