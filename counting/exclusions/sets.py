@@ -65,15 +65,6 @@ class Arrivals:
             "K": on_board(regions.king_cells, size),
         }
 
-    def is_locked(self, pieces: Mapping[Cell, str]) -> bool:
-        """Return whether a set is locked.
-
-        This is the case if none of its pieces could have arrived last and the set is not part of the starting position.
-        """
-        return any(self.start.pieces.get(cell) != piece for cell, piece in pieces.items()) and not any(
-            self.could_arrive(pieces, cell) for cell in pieces
-        )
-
     def locked(self, position: NaivePosition, depth: int = 1) -> frozenset[Cell]:
         """Return the cells of a placement's locked pieces.
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from reports.studies.puzzle_trees import puzzle_tree
 from retrograde.answers import (
     LongestResult,
     TablebaseSummary,
@@ -30,7 +31,7 @@ from retrograde.answers import (
 )
 from retrograde.proofs import ProofLimits
 from retrograde.puzzles.puzzle_file import COLLECTION, read_puzzles
-from retrograde.puzzles.puzzle_game import PuzzleTrees, puzzle_tree
+from retrograde.puzzles.puzzle_game import PuzzleTrees
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import Tablebase
 from retrograde.tablebase.querying import Listed, TableQuery, list_positions

@@ -342,7 +342,8 @@ class StrategyCheck:
         self.shorter: int | None = None
         self.within = proof.plies
         # The length of the longest game from each position in the strategy, by the position's key.
-        self._longest = dict[bytes, int]()
+        self.longest = dict[bytes, int]()
+        """Length of the longest game from each position with the winner to move, if lengths are computed."""
         # Whether these lengths are computed. Otherwise, `within` is the number claimed in the header.
         self.counts = self.falls and not proof.tables and len(proof.strategy) <= _COUNTED
         self._ways, self._line, self._fewest = dict[int, list[tuple[bytes, int, int, list[bytes]]]](), 2, 0
@@ -459,21 +460,14 @@ class StrategyCheck:
             for key, plies, takes, after in ways:
                 self.counts &= plies >= self._fewest
                 own = 1 + self._left(takes, after)
-                self._longest[key], self._fewest = min(own, self._longest.get(key, own)), plies
+                self.longest[key], self._fewest = min(own, self.longest.get(key, own)), plies
 
     def _left(self, takes: int, keys: list[bytes]) -> int:
         """Return the length of the longest game from a position with the loser to move.
 
         Positions without a line in the file are won in one ply.
         """
-        return takes if takes < 2 else 1 + max((self._longest.get(key, 1) for key in keys), default=1)
-
-    def longest_from(self, text: str) -> int | None:
-        """Return the length of the longest game under the strategy from a position with the winner to move.
-
-        The strategy must lead to this position. The result is None if the lengths were not computed.
-        """
-        return self._longest.get(self.game.key(self.game.read(text)), 1) if self.counts else None
+        return takes if takes < 2 else 1 + max((self.longest.get(key, 1) for key in keys), default=1)
 
     def _compare(self, result: dict[str, Any]) -> None:
         """Look up missing positions in the tables. In a deep check, also play and check the tables' moves."""

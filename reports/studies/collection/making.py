@@ -234,6 +234,12 @@ def stem(variant: Variant) -> str:
     return variant.name if re.fullmatch(r"[A-Za-z0-9._-]{1,40}", variant.name) else "own"
 
 
+def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
+    """Return a puzzle file's content. This is the inverse of `retrograde.puzzles.puzzle_file.parse_puzzles`."""
+    lines = [f"# {line}".rstrip() for line in header.splitlines()]
+    return "".join(f"{line}\n" for line in [*lines, *map(str, puzzles)])
+
+
 def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> Puzzle:
     """Return a solved position's puzzle with its grade."""
     assert solution.dtm is not None
