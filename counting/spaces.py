@@ -20,7 +20,7 @@ bounds on the numbers of reachable placements. The placements in the ``excluded`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import comb
@@ -40,6 +40,7 @@ from tablut.indexing.placements import (
     undecided_kings,
 )
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.variants.derived import derived
 from tablut.variants.model import DIRECTIONS, step
 from tablut.work.files import brief
 
@@ -226,9 +227,13 @@ def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
     return {(attackers, defenders): orbits(attackers, defenders) for attackers, defenders, count in pairs if count}
 
 
-def spaces(variant: VariantLike) -> dict[str, Space]:
+def spaces(variant: VariantLike) -> Mapping[str, Space]:
     """Return a variant's spaces by id."""
-    variant = as_variant(variant)
+    return _spaces(as_variant(variant))
+
+
+@derived
+def _spaces(variant: Variant) -> Mapping[str, Space]:
     any_number, none = range(1, variant.attackers + 1), range(1)
     defenders = range(variant.defenders + 1)
     listed: dict[str, Kings] = {

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import chain, combinations, product
 from typing import Final
 
@@ -20,6 +19,7 @@ from tablut.position import parse_square, square_name
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.rules.naive import Cell
 from tablut.variants import Variant
+from tablut.variants.derived import derived
 from tablut.variants.library import check_known
 
 LockedSet = frozenset[tuple[int, str]]
@@ -168,7 +168,7 @@ class Arrivals:
                 yield (cell[0], place)
 
 
-@lru_cache(maxsize=32)
+@derived
 def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
     """Return all minimal locked sets that have at most a given number of pieces, for one rule set."""
     if pieces > WALL_PIECES:

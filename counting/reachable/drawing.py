@@ -24,7 +24,7 @@ References
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate
 from math import comb
 from typing import Final, NamedTuple
@@ -57,6 +57,7 @@ from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.position import NARROW
 from tablut.variants import Variant
+from tablut.variants.derived import derived
 
 
 @inlined
@@ -427,7 +428,5 @@ class Drawer:
         return rows
 
 
-@lru_cache(maxsize=16)
-def drawer_for(variant: Variant) -> Drawer:
-    """Return a variant's sampler. Equal variants share one object."""
-    return Drawer(variant)
+drawer_for = derived(Drawer)
+"""Return a variant's sampler. Equal variants share one object."""

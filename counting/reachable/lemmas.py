@@ -17,7 +17,6 @@ end, one by one. The unit tests check that both methods agree.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -59,6 +58,7 @@ from tablut.engine.layout import (
 from tablut.engine.tables import WALK
 from tablut.engine.unmoves import OriginTables, build_origins, has_unmove, line_origins, would_capture
 from tablut.position import NARROW, diagram_cells
+from tablut.variants.derived import derived
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -315,10 +315,8 @@ class Lemmas:
         return codes
 
 
-@lru_cache(maxsize=16)
-def lemmas_for(variant: Variant) -> Lemmas:
-    """Return the lemmas for a variant. Equal variants share one object."""
-    return Lemmas(variant)
+lemmas_for = derived(Lemmas)
+"""Return the lemmas for a variant. Equal variants share one object."""
 
 
 # -- rounds on sets of cells -------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from functools import lru_cache
 from math import comb
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -13,6 +12,7 @@ from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.indexing.tiers import TierIndex
 from tablut.variants import as_variant
+from tablut.variants.derived import derived
 from tablut.work.machine import physical_memory
 from tablut.work.progress import duration, plural, size_text
 
@@ -55,7 +55,7 @@ def tier_graph(
     return whole.subgraph(wanted)
 
 
-@lru_cache(maxsize=64)
+@derived
 def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
     most = 1 + variant.attackers + variant.defenders if men is None else men
     if most < 2:
@@ -115,7 +115,7 @@ _INDEXED: Final = 1 << 31
 """Limit on the number of combinations of a king's cell and row soldiers that the index can number."""
 
 
-@lru_cache(maxsize=1024)
+@derived
 def tier_bytes(variant: Variant, material: Material) -> int:
     """Return the number of bytes needed to solve a tier in memory.
 
@@ -127,7 +127,7 @@ def tier_bytes(variant: Variant, material: Material) -> int:
     return _ITEM_BYTES * classes + sum(_INDEX_BYTES * _combinations(variant, tier) for tier in needed)
 
 
-@lru_cache(maxsize=1024)
+@derived
 def least_memory(variant: Variant, material: Material) -> int:
     """Return an amount of memory, in bytes, that suffices to build a tier.
 
@@ -163,7 +163,7 @@ def too_little(variant: Variant, material: Material, memory: int, workers: int =
     )
 
 
-@lru_cache(maxsize=1024)
+@derived
 def _combinations(variant: Variant, material: Material) -> int:
     """Return the number of combinations of a king's cell and row soldiers in a tier's index."""
     index = TierIndex(variant, *material)

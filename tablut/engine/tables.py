@@ -12,7 +12,7 @@ number from 0 to 15.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from tablut.engine.jit import split_mix
 from tablut.errors import UncompiledError
 from tablut.position import NARROW, diagram_cells
+from tablut.variants.derived import derived
 from tablut.variants.model import CAMP_LETTERS
 
 if TYPE_CHECKING:
@@ -182,9 +183,9 @@ class Tables(NamedTuple):
     distant: DistantTables
 
 
-@lru_cache(maxsize=64)
+@derived
 def build_tables(variant: Variant) -> Tables:
-    """Return the look-up tables for a variant. They are cached, and equal variants get the same object.
+    """Return the look-up tables for a variant. Equal variants get the same object.
 
     Parameters
     ----------

@@ -21,7 +21,6 @@ position.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -60,6 +59,7 @@ from tablut.engine.layout import (
 from tablut.engine.packing import pack, unpack
 from tablut.engine.tables import Blocks, Mover, Tables, board_lines, build_tables, freeze, line_masks, slide_masks
 from tablut.position import diagram_cells
+from tablut.variants.derived import derived
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -104,9 +104,9 @@ class OriginTables(NamedTuple):
     start: NDArray[np.uint32]
 
 
-@lru_cache(maxsize=64)
+@derived
 def build_origins(variant: Variant) -> OriginTables:
-    """Return the origin tables for a variant. The tables are cached, and equal variants get the same object."""
+    """Return the origin tables for a variant. Equal variants get the same object."""
     size, regions = variant.size, variant.regions
     cells: dict[Mover, AbstractSet[int]] = {
         "attacker": regions.soldier_cells,

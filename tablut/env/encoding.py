@@ -8,7 +8,7 @@ names are listed in `PLANES`.
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +20,7 @@ from tablut.errors import InputError, whole_number
 from tablut.formats.reading import as_move
 from tablut.position import Move
 from tablut.variants import Variant
+from tablut.variants.derived import derived
 
 PLANES: Final = "attackers", "defenders", "king", "black to move", "stood before", "castle", "camps", "escapes"
 """Names of the planes.
@@ -106,7 +107,7 @@ class Encoding:
         return images
 
 
-@lru_cache(maxsize=64)
+@derived
 def encoding_for(variant: Variant) -> Encoding:
     """Return the encoding for a variant. Equal variants share one object."""
     return Encoding(variant)

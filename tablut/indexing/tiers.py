@@ -36,6 +36,7 @@ from tablut.errors import InputError, whole_number
 from tablut.indexing.placements import PlacementIndex, unrank_combination
 from tablut.position import Position, Side
 from tablut.variants import Variant
+from tablut.variants.derived import derived
 from tablut.work.sealed_records import StoreError
 
 
@@ -53,7 +54,7 @@ class KingOrbits(NamedTuple):
     stabilisers: tuple[tuple[int, ...], ...]
 
 
-@lru_cache(maxsize=64)
+@derived
 def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
     """Return the orbits of the king's cells under a group."""
     representatives: list[int] = []

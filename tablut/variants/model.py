@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer, model_validator
 
 from symmetry import Symmetry, dihedral, stabiliser
 from tablut.position import diagram_cells, parse_square, position_text, square_name
+from tablut.variants.derived import derived
 from tablut.work.files import brief
 from tablut.work.sealed_records import digest_of, fields_of
 
@@ -69,15 +70,16 @@ class Variant:
         return position_text(self.start, self.rules.first[0])
 
     @cached_property
-    def _facts(self) -> _Facts:
-        return _facts_of(self.terrain, self.start, self.rules)
+    def _game(self) -> Variant:
+        """The variant without its names, so that all variants of a game share what follows from the game alone."""
+        return replace(self, name="", title="", source="")
 
-    @property
+    @cached_property
     def regions(self) -> Regions:
         """Castle, camps, escapes and corners, and the cells where each kind of piece may stand."""
-        return self._facts.regions
+        return _regions(self._game)
 
-    @property
+    @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
         """Symmetries of the square that preserve the rules.
 
@@ -96,9 +98,9 @@ class Variant:
         >>> len(load_variant("ashton").symmetries)
         8
         """
-        return self._facts.symmetries
+        return _symmetries(self._game)
 
-    @property
+    @cached_property
     def start_symmetries(self) -> tuple[Symmetry, ...]:
         """Symmetries of the rules that also leave the start position unchanged.
 
@@ -113,9 +115,9 @@ class Variant:
         >>> len(load_variant("ashton-5-4v2").start_symmetries)
         4
         """
-        return self._facts.start_symmetries
+        return _start_symmetries(self._game)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of terrain, start position and rules.
 
@@ -132,7 +134,7 @@ class Variant:
         >>> load_variant("ashton").digest == load_variant("bologna").digest
         False
         """
-        return self._facts.digest
+        return _digest(self._game)
 
     def same_game(self, other: Variant) -> bool:
         """Return whether two variants differ at most in name, title and source.
@@ -160,45 +162,36 @@ class Variant:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
 
-class _Facts:
-    """Properties derived from terrain, start and rules. All variants of the same game share one object."""
-
-    def __init__(self, terrain: tuple[str, ...], start: tuple[str, ...], rules: Rules) -> None:
-        self._terrain, self._start, self._rules = terrain, start, rules
-
-    @cached_property
-    def regions(self) -> Regions:
-        terrain, start = diagram_cells(self._terrain), diagram_cells(self._start)
-        return _derive_regions(len(self._terrain), terrain, start, self._rules)
-
-    @cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
-        regions, size = self.regions, len(self._terrain)
-        inert = {parse_square(name, size) for name in self._rules.camps.inert}
-        labels = []
-        for cell, letter in enumerate(diagram_cells(self._terrain)):
-            # An ordinary corner (+) is treated like any other ordinary cell.
-            kind = "camp" if letter in CAMP_LETTERS else "." if letter == "+" else letter
-            labels.append((kind, cell in inert, cell in regions.king_cells, cell in regions.camp_cells))
-        camps = {camp.cells for camp in regions.camps}
-        return tuple(
-            symmetry
-            for symmetry in stabiliser(dihedral(size), labels)
-            if {frozenset(symmetry.table[cell] for cell in camp) for camp in camps} == camps
-        )
-
-    @cached_property
-    def start_symmetries(self) -> tuple[Symmetry, ...]:
-        return stabiliser(self.symmetries, diagram_cells(self._start))
-
-    @cached_property
-    def digest(self) -> str:
-        return digest_of({"terrain": self._terrain, "start": self._start, "rules": self._rules})
+@derived
+def _regions(variant: Variant) -> Regions:
+    return _derive_regions(variant.size, diagram_cells(variant.terrain), diagram_cells(variant.start), variant.rules)
 
 
-@lru_cache(maxsize=256)
-def _facts_of(terrain: tuple[str, ...], start: tuple[str, ...], rules: Rules) -> _Facts:
-    return _Facts(terrain, start, rules)
+@derived
+def _symmetries(variant: Variant) -> tuple[Symmetry, ...]:
+    regions, size = variant.regions, variant.size
+    inert = {parse_square(name, size) for name in variant.rules.camps.inert}
+    labels = []
+    for cell, letter in enumerate(diagram_cells(variant.terrain)):
+        # An ordinary corner (+) is treated like any other ordinary cell.
+        kind = "camp" if letter in CAMP_LETTERS else "." if letter == "+" else letter
+        labels.append((kind, cell in inert, cell in regions.king_cells, cell in regions.camp_cells))
+    camps = {camp.cells for camp in regions.camps}
+    return tuple(
+        symmetry
+        for symmetry in stabiliser(dihedral(size), labels)
+        if {frozenset(symmetry.table[cell] for cell in camp) for camp in camps} == camps
+    )
+
+
+@derived
+def _start_symmetries(variant: Variant) -> tuple[Symmetry, ...]:
+    return stabiliser(variant.symmetries, diagram_cells(variant.start))
+
+
+@derived
+def _digest(variant: Variant) -> str:
+    return digest_of({"terrain": variant.terrain, "start": variant.start, "rules": variant.rules})
 
 
 # -- the rule fields: one for each point where the sources for Tablut differ -------------

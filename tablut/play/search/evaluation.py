@@ -7,7 +7,6 @@ a row or a column, and a *place* is a cell's index on its line. A *wide* board i
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -49,6 +48,7 @@ from tablut.play.search.weights import (
     weights_family,
 )
 from tablut.position import NARROW
+from tablut.variants.derived import derived
 from tablut.variants.model import CAMP_LETTERS
 
 if TYPE_CHECKING:
@@ -507,7 +507,7 @@ def _with_patterns(
     return small[terms] + patterns.line_scores[tables], found.reshape(pairs.shape)
 
 
-@lru_cache(maxsize=16)
+@derived
 def evaluation_tables_for(variant: Variant) -> EvaluationTables:
     """Return the tuned evaluation tables for a variant. For equal variants, return the same object."""
     return evaluation_tables(variant)
