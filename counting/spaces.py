@@ -40,8 +40,7 @@ from tablut.indexing.placements import (
     undecided_kings,
 )
 from tablut.variants import Variant, VariantLike, as_variant
-from tablut.variants.derived import derived
-from tablut.variants.model import DIRECTIONS, step
+from tablut.variants.model import DIRECTIONS, derived, step
 from tablut.work.files import brief
 
 CycleType = tuple[tuple[int, int], ...]

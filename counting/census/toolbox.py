@@ -31,7 +31,7 @@ from tablut.engine.packing import unpack
 from tablut.engine.tables import Tables, build_tables
 from tablut.position import NARROW
 from tablut.variants import Variant
-from tablut.variants.derived import derived
+from tablut.variants.model import derived
 
 
 class Toolbox(NamedTuple):

@@ -19,8 +19,8 @@ from tablut.position import parse_square, square_name
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.rules.naive import Cell
 from tablut.variants import Variant
-from tablut.variants.derived import derived
 from tablut.variants.library import check_known
+from tablut.variants.model import derived
 
 LockedSet = frozenset[tuple[int, str]]
 """Pieces on their cells, as pairs (cell, piece). The piece is ``b``, ``w`` or ``K``."""

@@ -32,7 +32,7 @@ from tablut.rules import NaiveGame, NaivePosition
 from tablut.rules.naive import Cell, NaiveMove
 from tablut.rules.outcome import Outcome
 from tablut.variants import Variant
-from tablut.variants.derived import derived
+from tablut.variants.model import derived
 from tablut.work.files import excerpt
 from tablut.work.progress import plural
 

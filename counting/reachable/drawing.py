@@ -57,7 +57,7 @@ from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.position import NARROW
 from tablut.variants import Variant
-from tablut.variants.derived import derived
+from tablut.variants.model import derived
 
 
 @inlined

@@ -46,7 +46,7 @@ from tablut.engine import engine_for
 from tablut.errors import SOME, THREADS, InputError, TablutError, numbers, shown_value, whole_number
 from tablut.results import ExactInt, Result
 from tablut.variants import Variant, VariantLike, as_variant
-from tablut.variants.derived import derived
+from tablut.variants.model import derived
 from tablut.work.clocks import thread_clock
 from tablut.work.files import check_output
 from tablut.work.ledger import claim, working_folder

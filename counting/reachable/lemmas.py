@@ -58,7 +58,7 @@ from tablut.engine.layout import (
 from tablut.engine.tables import WALK
 from tablut.engine.unmoves import OriginTables, build_origins, has_unmove, line_origins, would_capture
 from tablut.position import NARROW, diagram_cells
-from tablut.variants.derived import derived
+from tablut.variants.model import derived
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

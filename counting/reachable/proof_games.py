@@ -59,7 +59,7 @@ from tablut.position import NARROW, Move, cells_of_code, square_name
 from tablut.rules import NaivePosition
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES, UNDECIDED
 from tablut.variants import Variant
-from tablut.variants.derived import derived
+from tablut.variants.model import derived
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:

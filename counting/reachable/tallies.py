@@ -36,7 +36,7 @@ from tablut.engine.layout import board_items
 from tablut.indexing import PlacementIndex
 from tablut.position import NARROW
 from tablut.variants import Variant
-from tablut.variants.derived import derived
+from tablut.variants.model import derived
 
 
 class FamilyTables(NamedTuple):

@@ -24,7 +24,7 @@ from tablut.engine.tables import Tables, build_tables
 from tablut.errors import InputError, output_failure
 from tablut.indexing.tier_kernels import SCRATCH, entry_of
 from tablut.indexing.tier_tables import ADDRESS, WIDE, TierTables, TierValues, code_at, tier_tables
-from tablut.indexing.tiers import TierIndex
+from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import ALIAS_CODE, plies_of, value_of_code
 from tablut.position import SIDES, SideName
 from tablut.work.files import reserve
@@ -244,9 +244,9 @@ def tiers_within(store: Store, memory: int) -> TierValues | None:
 
 def _bytes_of(store: Store, material: tuple[int, int]) -> int:
     """Return an upper bound on the number of bytes that a tier takes in memory, including its index."""
-    tier, plain = store.tier(*material), TierIndex(store.variant, *material)
+    tier, plain = store.tier(*material), tier_index(store.variant, *material)
     width: int = sum(np.dtype(getattr(tier.record, side).dtype).itemsize for side in SIDES)
-    return width * tier.entries + _INDEX_BYTES * len(plain.kings.representatives) * plain.row_space
+    return width * tier.entries + _INDEX_BYTES * plain.combinations
 
 
 # -- arrays in files of a scratch folder -------------------------------------------------

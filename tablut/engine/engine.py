@@ -26,7 +26,7 @@ from tablut.errors import InputError
 from tablut.formats.reading import BoardLike
 from tablut.position import Position, diagram_cells
 from tablut.rules.outcome import OUTCOMES, Outcome
-from tablut.variants.derived import derived
+from tablut.variants.model import derived
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

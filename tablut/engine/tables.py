@@ -20,8 +20,7 @@ import numpy as np
 from tablut.engine.jit import split_mix
 from tablut.errors import UncompiledError
 from tablut.position import NARROW, diagram_cells
-from tablut.variants.derived import derived
-from tablut.variants.model import CAMP_LETTERS
+from tablut.variants.model import CAMP_LETTERS, derived
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

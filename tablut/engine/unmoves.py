@@ -59,7 +59,7 @@ from tablut.engine.layout import (
 from tablut.engine.packing import pack, unpack
 from tablut.engine.tables import Blocks, Mover, Tables, board_lines, build_tables, freeze, line_masks, slide_masks
 from tablut.position import diagram_cells
-from tablut.variants.derived import derived
+from tablut.variants.model import derived
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

@@ -20,7 +20,7 @@ from tablut.errors import InputError, whole_number
 from tablut.formats.reading import as_move
 from tablut.position import Move
 from tablut.variants import Variant
-from tablut.variants.derived import derived
+from tablut.variants.model import derived
 
 PLANES: Final = "attackers", "defenders", "king", "black to move", "stood before", "castle", "camps", "escapes"
 """Names of the planes.

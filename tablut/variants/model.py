@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
+from functools import cached_property, lru_cache, wraps
+from typing import Annotated, Any, ClassVar, Concatenate, Final, Literal, NamedTuple, ParamSpec, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer, model_validator
 
 from symmetry import Symmetry, dihedral, stabiliser
 from tablut.position import diagram_cells, parse_square, position_text, square_name
-from tablut.variants.derived import derived
 from tablut.work.files import brief
 from tablut.work.sealed_records import digest_of, fields_of
 
@@ -160,6 +159,35 @@ class Variant:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle only the definition. Derived properties are computed again."""
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+
+# -- facts that are derived from a variant: tables, engines, indices and the like --------------
+
+
+_Arguments = ParamSpec("_Arguments")
+_Fact = TypeVar("_Fact")
+
+
+@lru_cache(maxsize=128)
+def _facts_of(_variant: Variant) -> dict[Any, Any]:
+    """Return the place for everything that is derived from a variant. Equal variants share it."""
+    return {}
+
+
+def derived(
+    function: Callable[Concatenate[Variant, _Arguments], _Fact],
+) -> Callable[Concatenate[Variant, _Arguments], _Fact]:
+    """Make a function of a variant return the same object whenever it is called for equal variants and arguments."""
+
+    @wraps(function)
+    def fact_of(variant: Variant, /, *arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Fact:
+        facts, key = _facts_of(variant), (function, arguments, *named.items())
+        if key not in facts:
+            facts.setdefault(key, function(variant, *arguments, **named))
+        fact: _Fact = facts[key]
+        return fact
+
+    return fact_of
 
 
 @derived

@@ -21,7 +21,7 @@ from tablut.indexing.tier_kernels import ROOM, SCRATCH
 from tablut.indexing.tier_tables import TierTables
 from tablut.indexing.values import COUNTER
 from tablut.position import NARROW
-from tablut.variants.derived import derived
+from tablut.variants.model import derived
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

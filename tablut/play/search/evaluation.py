@@ -48,8 +48,7 @@ from tablut.play.search.weights import (
     weights_family,
 )
 from tablut.position import NARROW
-from tablut.variants.derived import derived
-from tablut.variants.model import CAMP_LETTERS
+from tablut.variants.model import CAMP_LETTERS, derived
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
