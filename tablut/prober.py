@@ -1,6 +1,9 @@
-"""Interfaces that let search, players and analysis use tablebases and proof searches.
+"""Exact values of positions, and the interfaces through which search, players and analysis use them.
 
-The protocols are defined here so that the search does not have to import the solver. `find_prober` and `find_prover`
+`PositionValues` is a source of values: a tablebase, a solved game, or a list of reachable positions. A subclass defines
+the value of one position. Values under a move limit, rated moves and best lines follow from it.
+
+The interfaces are defined here so that the search does not have to import the solver. `find_prober` and `find_prover`
 find the installed implementations. To provide an implementation, a package registers two functions under the entry
 point group ``tablut.probers``. ``tables`` takes a variant and a store (or None for the
 built-in tablebases) and returns a `Prober`; ``proofs`` takes a variant and a number of nodes and returns a `Prover`.
