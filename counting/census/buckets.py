@@ -382,9 +382,9 @@ def family_bins(
 
     This takes O(soldiers) steps for each position.
     """
-    t = flat(tables)
-    width, cells = rows.shape[1], t.cells
-    king_bits = king_width(t)
+    rules = flat(tables)
+    width, cells = rows.shape[1], rules.cells
+    king_bits = king_width(rules)
     scratch = np.empty(8, dtype=np.uint64)
     lanes, mark = pointer(scratch), pointer(marks)
     for index in range(len(rows)):
@@ -393,9 +393,9 @@ def family_bins(
         for lane in range(8):
             lanes[lane] = U64(0)
         first = 0 if side == 1 else cells
-        if is_wide(t.exposed):
-            for rank in range(t.size):
-                _add_marks(lanes, mark, U64(field(row, first + rank * t.size, t.size)), rank * t.size)
+        if is_wide(rules.exposed):
+            for rank in range(rules.size):
+                _add_marks(lanes, mark, U64(field(row, first + rank * rules.size, rules.size)), rank * rules.size)
         else:
             low, high = board_bits(row, width, first, cells)
             _add_marks(lanes, mark, low, 0)

@@ -177,9 +177,9 @@ def survey(
     This takes O(n) steps for n positions. Each position is unpacked, and its moves are counted. The `FIXING` bits are
     cleared.
     """
-    t = flat(tables)
-    width = t.words
-    scratch_board = np.empty(board_items(t.size), dtype=tables.exposed.dtype)
+    rules = flat(tables)
+    width = rules.words
+    scratch_board = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
     board = pointer(scratch_board)
     total, index = pointer(counters), 0
     for leaf in range(len(counts)):
@@ -187,8 +187,8 @@ def survey(
         for _ in range(counts[leaf]):
             row = advance(pointer(rows), index * width)
             index += 1
-            unpack(t, row, board)
-            king = king_of(t, board)
+            unpack(rules, row, board)
+            king = king_of(rules, board)
             orbit = order >> I64((row[width - 1] >> U64(FIXING)) & U64(3))
             row[width - 1] &= ~(U64(3) << U64(FIXING))
             last = row[width - 1]
@@ -201,13 +201,13 @@ def survey(
                 continue
             total[0] += orbit
             total[1] += 1
-            count = count_moves(t, board, side_of(t, board))
+            count = count_moves(rules, board, side_of(rules, board))
             leaf_moves += count
             total[6] += orbit * count
             if count == 0:
                 total[7] += orbit
                 total[8] += 1
-            attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
+            attackers, defenders = count_of(rules, board, 1), count_of(rules, board, 0)
             stray = U64(0)
             for word in range(width):
                 stray |= row[word] & space.stray[word]
