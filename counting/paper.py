@@ -26,7 +26,7 @@ from typing import Any
 from counting.spaces import CountsByMaterial, soldiers
 from tablut.results import Result
 from tablut.variants import VariantLike, as_variant, load_variant
-from tablut.variants.model import KingPattern, king_patterns
+from tablut.variants.model import KingPattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +288,7 @@ class PaperEquations:
         classes: dict[str, list[tuple[int, KingPattern]]] = {
             name: [] for name in ("castle", "beside_castle", "against_terrain", "past_terrain", "elsewhere")
         }
-        for king in sorted(regions.king_cells):
-            patterns = king_patterns(self.variant, king)
+        for king, patterns in regions.king_patterns.items():
             by_terrain = any(pattern.terrain for pattern in patterns)
             for pattern in patterns:
                 if king == regions.castle:

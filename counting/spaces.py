@@ -20,15 +20,27 @@ bounds on the numbers of reachable placements. The placements in the ``excluded`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from math import comb
 
 from symmetry import Symmetry, count_orbits
+from tablut.indexing.placements import (
+    ATTACKER,
+    DEFENDER,
+    EMPTY,
+    ENDINGS,
+    Contents,
+    KingPlacement,
+    Kings,
+    captured_kings,
+    escaped_kings,
+    final_kings,
+    undecided_kings,
+)
 from tablut.variants import Variant, VariantLike, as_variant
-from tablut.variants.model import DIRECTIONS, anvils_against_attackers, king_patterns, step
+from tablut.variants.model import DIRECTIONS, derived, step
 from tablut.work.files import brief
 
 CycleType = tuple[tuple[int, int], ...]
@@ -120,9 +132,7 @@ def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -
 # -- spaces ------------------------------------------------------------------------------
 
 
-EMPTY, ATTACKER, DEFENDER = range(3)
-
-FINAL = ("all_captured", "escaped", "escaped_last", "king_captured")
+FINAL: tuple[str, ...] = ENDINGS
 """Ids of the spaces of final placements. Each space corresponds to one way to end a game."""
 
 DESCRIPTIONS = {
@@ -137,29 +147,6 @@ DESCRIPTIONS = {
     "excluded_escaped_last": "king escaped, although its arrival cannot have captured the last attacker",
 }
 """Descriptions of the spaces, by id. Each ``excluded`` space is a part of another space."""
-
-Contents = Mapping[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class KingPlacement:
-    """A king's cell with a condition on the contents of nearby cells (the watched cells)."""
-
-    king: int
-    watched: frozenset[int] = frozenset()
-    admits: Callable[[Contents], bool] = lambda contents: True  # noqa: ARG005
-
-    def contents(
-        self, symmetry: Symmetry, camp_cells: frozenset[int]
-    ) -> Iterator[tuple[tuple[int, ...], dict[int, int]]]:
-        """Yield every filling of the watched cells that a symmetry preserves.
-
-        Each filling is yielded in two forms: the contents of the cycles, and a dictionary of the cells' contents.
-        """
-        cycles = symmetry.cycles(self.watched)
-        choices = [(EMPTY, ATTACKER) if cycle[0] in camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles]
-        for chosen in product(*choices):
-            yield chosen, {cell: content for cycle, content in zip(cycles, chosen, strict=True) for cell in cycle}
 
 
 @brief
@@ -239,58 +226,24 @@ def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
     return {(attackers, defenders): orbits(attackers, defenders) for attackers, defenders, count in pairs if count}
 
 
-def spaces(variant: VariantLike) -> dict[str, Space]:
+def spaces(variant: VariantLike) -> Mapping[str, Space]:
     """Return a variant's spaces by id."""
-    variant = as_variant(variant)
-    regions, rules = variant.regions, variant.rules
+    return _spaces(as_variant(variant))
+
+
+@derived
+def _spaces(variant: Variant) -> Mapping[str, Space]:
     any_number, none = range(1, variant.attackers + 1), range(1)
     defenders = range(variant.defenders + 1)
-    undecided = tuple(KingPlacement(king) for king in sorted(regions.king_cells))
-
-    # An unarmed king captures nothing, so its escaping move cannot capture the last attacker.
-    armed_escapes = _escaped(variant) if rules.king.armed else ()
-    listed = {
-        "no_end": (undecided, any_number, defenders),
-        "all_captured": (undecided, none, defenders),
-        "escaped": (_escaped(variant), any_number, defenders),
-        "escaped_last": (armed_escapes, none, defenders),
-        "king_captured": (_captured(variant), any_number, defenders),
+    listed: dict[str, Kings] = {
+        "no_end": (undecided_kings(variant), any_number, defenders),
+        **{str(ending): kings for ending, kings in final_kings(variant).items()},
         "excluded_no_end": (_besieged_at_home(variant), any_number, defenders),
         "excluded_all_captured": (_idle_kings(variant), none, none),
         "excluded_escaped": (_escaped_past_a_capture(variant), any_number, defenders),
         "excluded_escaped_last": (_escaped_without_capture(variant), none, defenders),
     }
     return {id_: Space(id_, DESCRIPTIONS[id_], variant, *space) for id_, space in listed.items()}
-
-
-def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements with a king on an escape cell and at least one empty path to that cell."""
-
-    def placement(escape: int, ways: tuple[frozenset[int], ...]) -> KingPlacement:
-        return KingPlacement(
-            escape,
-            frozenset().union(*ways),
-            lambda contents: any(all(contents[cell] == EMPTY for cell in way) for way in ways),
-        )
-
-    return tuple(placement(escape, ways) for escape, ways in variant.regions.approaches.items())
-
-
-def _captured(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements with a king that is captured in at least one of its capture patterns."""
-
-    def placement(king: int, patterns: list[frozenset[int]]) -> KingPlacement:
-        return KingPlacement(
-            king,
-            frozenset().union(*patterns),
-            lambda contents: any(all(contents[cell] == ATTACKER for cell in pattern) for pattern in patterns),
-        )
-
-    return tuple(
-        placement(king, [pattern.attackers for pattern in patterns])
-        for king in sorted(variant.regions.king_cells)
-        if (patterns := king_patterns(variant, king))
-    )
 
 
 def _never_returns(variant: Variant) -> bool:
@@ -309,9 +262,9 @@ def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
     if castle is None or not _never_returns(variant):
         return ()
     start = "".join(reversed(variant.start))
-    if any(all(start[cell] == "b" for cell in pattern.attackers) for pattern in king_patterns(variant, castle)):
+    if any(all(start[cell] == "b" for cell in pattern.attackers) for pattern in variant.regions.king_patterns[castle]):
         return ()
-    return tuple(placement for placement in _captured(variant) if placement.king == castle)
+    return tuple(placement for placement in captured_kings(variant) if placement.king == castle)
 
 
 def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
@@ -327,12 +280,12 @@ def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
 def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
     """Return the cells on which an arriving king can capture an adjacent attacker, each with the cell behind it."""
     regions = variant.regions
-    sheltered = {cell for camp in regions.camps for cell in camp.cells if variant.rules.camps.shelter}
-    anvils = anvils_against_attackers(variant)
+    sheltered = regions.camp_terrain if variant.rules.camps.shelter else frozenset()
+    anvils = regions.anvils["black"]
     pairs = []
     for direction in DIRECTIONS:
         near = step(king, direction, regions.size)
-        if near is None or near in sheltered or near not in regions.free_cells | regions.camp_cells:
+        if near is None or near in sheltered or near not in regions.soldier_cells:
             continue
         behind = step(near, direction, regions.size)
         if behind is not None and (behind in anvils or behind in regions.free_cells):
@@ -347,14 +300,13 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
     """
     if not variant.rules.king.armed:
         return ()
-    regions, anvils = variant.regions, anvils_against_attackers(variant)
+    regions, anvils = variant.regions, variant.regions.anvils["black"]
 
     def placement(escaped: KingPlacement) -> KingPlacement:
         # A cell that every path crosses was empty before the move, so nothing can have been captured on it.
         crossed = frozenset.intersection(*regions.approaches[escaped.king])
         pairs = [pair for pair in _capturable_beside(variant, escaped.king) if pair[0] not in crossed]
-        soldier_cells = regions.free_cells | regions.camp_cells
-        watched = escaped.watched.union(*pairs) & soldier_cells
+        watched = escaped.watched.union(*pairs) & regions.soldier_cells
 
         def admits(contents: Contents) -> bool:
             return escaped.admits(contents) and any(
@@ -364,7 +316,7 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
 
         return KingPlacement(escaped.king, watched, admits)
 
-    return tuple(placement(escaped) for escaped in _escaped(variant))
+    return tuple(placement(escaped) for escaped in escaped_kings(variant))
 
 
 def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
@@ -375,12 +327,12 @@ def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
     """
     if not variant.rules.king.armed or variant.rules.shieldwall is not None:
         return ()
-    regions, anvils = variant.regions, anvils_against_attackers(variant)
+    regions, anvils = variant.regions, variant.regions.anvils["black"]
 
     def placement(escaped: KingPlacement) -> KingPlacement:
         ways = regions.approaches[escaped.king]
         pairs = _capturable_beside(variant, escaped.king)
-        watched = escaped.watched.union(*pairs) & (regions.free_cells | regions.camp_cells)
+        watched = escaped.watched.union(*pairs) & regions.soldier_cells
 
         def took_one(contents: Contents, way: frozenset[int]) -> bool:
             # The captured soldier stood on a cell that is now empty and that is not on the path by which the king
@@ -396,4 +348,4 @@ def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
 
         return KingPlacement(escaped.king, watched, admits)
 
-    return tuple(placement(escaped) for escaped in _escaped(variant))
+    return tuple(placement(escaped) for escaped in escaped_kings(variant))

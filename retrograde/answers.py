@@ -216,7 +216,7 @@ class BoundsResult(Result):
 
 
 class SolutionResult(Result):
-    """A solved position: the fields of a `retrograde.proofs.solver.Solution`."""
+    """A solved position: the fields of a `tablut.prober.Solution`."""
 
     model_config = ConfigDict(from_attributes=True)
 

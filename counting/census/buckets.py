@@ -31,19 +31,18 @@ References
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tablut.engine import engine_for
+from symmetry import Symmetry
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, split_mix, trailing_zeros
 from tablut.engine.kernel_records import flat
 from tablut.engine.layout import is_wide
 from tablut.engine.packing import board_bits, field, king_width
 from tablut.engine.tables import Tables
-from tablut.variants import Variant
 
 LEAF_BITS: Final = 12
 """Number of bits of the hash that select a leaf."""
@@ -349,12 +348,8 @@ def compact(
 _BIN_BITS: Final = BINS.bit_length() - 1
 
 
-@lru_cache(maxsize=16)
-def family_marks(variant: Variant, full: bool) -> NDArray[np.uint64]:
+def family_marks(cells: int, group: Sequence[Symmetry]) -> NDArray[np.uint64]:
     """Return a random word for each image of each cell, separately for attackers and for white's pieces."""
-    engine = engine_for(variant)
-    group = engine.group[:1] if full else engine.group
-    cells = variant.size**2
     marks = np.zeros((2 * cells, 8), dtype=np.uint64)
     for kind in range(2):
         for cell in range(cells):
@@ -387,9 +382,9 @@ def family_bins(
 
     This takes O(soldiers) steps for each position.
     """
-    t = flat(tables)
-    width, cells = rows.shape[1], t.cells
-    king_bits = king_width(t)
+    rules = flat(tables)
+    width, cells = rows.shape[1], rules.cells
+    king_bits = king_width(rules)
     scratch = np.empty(8, dtype=np.uint64)
     lanes, mark = pointer(scratch), pointer(marks)
     for index in range(len(rows)):
@@ -398,9 +393,9 @@ def family_bins(
         for lane in range(8):
             lanes[lane] = U64(0)
         first = 0 if side == 1 else cells
-        if is_wide(t.exposed):
-            for rank in range(t.size):
-                _add_marks(lanes, mark, U64(field(row, first + rank * t.size, t.size)), rank * t.size)
+        if is_wide(rules.exposed):
+            for rank in range(rules.size):
+                _add_marks(lanes, mark, U64(field(row, first + rank * rules.size, rules.size)), rank * rules.size)
         else:
             low, high = board_bits(row, width, first, cells)
             _add_marks(lanes, mark, low, 0)

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counting.census.buckets import BINS, LEAVES, family_marks
+from counting.census.buckets import BINS, LEAVES
 from counting.census.census_store import (
     HUNDREDTHS,
     CountRecord,
@@ -304,7 +304,7 @@ class _Sample:
     """A sample of the parents, from which the distribution of rows and children over the bins is estimated."""
 
     def __init__(self, search: CensusSearch, before: PlyRecord, ply: int) -> None:
-        tools, marks = search.tools, family_marks(search.variant, search.full)
+        tools = search.tools
         rows_in, self.loads = np.zeros(BINS), np.zeros(BINS)
         # Take whole leaves from the first parts. A row's leaf is determined by its hash, so these rows are as good as a
         # random sample.
@@ -320,8 +320,8 @@ class _Sample:
                 captures_of(tools, rows[:1])  # compile the kernel before timing it
             began = thread_clock()
             captures, moves = captures_of(tools, rows), np.empty(len(rows), dtype=np.int64)
-            rows_in += np.bincount(bins_of_rows(tools, marks, captures), minlength=BINS)
-            bins = bins_of_rows(tools, marks, rows, of_children=True)
+            rows_in += np.bincount(bins_of_rows(tools, captures), minlength=BINS)
+            bins = bins_of_rows(tools, rows, of_children=True)
             rows_in += np.bincount(bins, minlength=BINS)
             count_children(tools.tables, rows, moves)
             self.loads += np.bincount(bins, weights=moves, minlength=BINS)

@@ -32,7 +32,7 @@ from counting.census.census_store import CensusStore, PlyRecord, SealedPly, cont
 from counting.census.expansion import EXPANSION_COUNTERS
 from counting.census.rows import cut, leaf_counts, open_rows, read_rows, rows_digest
 from counting.census.tasks import ExpandTask, MergeTask, RowTask, write_part
-from counting.census.toolbox import start_rows, toolbox
+from counting.census.toolbox import toolbox
 from tablut.errors import InputError
 from tablut.work.clocks import thread_clock
 from tablut.work.ledger import damaged
@@ -202,7 +202,7 @@ class CensusSearch:
 
     def _start(self) -> PlyRecord:
         """Make ply 0."""
-        rows = start_rows(self.variant, self.full)
+        rows = self.tools.start
         _, counts, sums = by_leaf(rows)
         # The group is the stabiliser of the start, so all of its elements leave the start in place.
         rows[0, -1] |= np.uint64((self.tools.order.bit_length() - 1) << FIXING)
@@ -260,7 +260,7 @@ class CensusSearch:
             codes = None if file.stats.codes is None else file.stats.codes[:3]
             if (file.stats.words, codes) != (self.words, self.tools.codes):
                 raise damaged(file.path, "its rows do not fit this board")
-        if not record.ply and not np.array_equal(read_rows(files[0], 0, LEAVES), start_rows(self.variant, self.full)):
+        if not record.ply and not np.array_equal(read_rows(files[0], 0, LEAVES), self.tools.start):
             raise damaged(files[0].path, "it does not contain the start")
 
     def check_made(self, record: SealedPly) -> None:

@@ -30,7 +30,6 @@ from counting.census.buckets import (
     compact,
     copy_leaves,
     family_bins,
-    family_marks,
     mark_known,
     mark_unique,
     scatter,
@@ -298,15 +297,15 @@ class SortTask(RowTask):
 
     def make(self, began: float) -> PartFile[Any]:
         """Write the rows sorted by bin."""
-        tools, marks = self.tools, family_marks(self.variant, self.full)
+        tools = self.tools
         rows = read_rows(open_rows(*self.source), self.first, self.last, into=_scratch.parents)
         load = 0
         with PartWriter(self.target) as writer:
             if not self.known:
                 rows = undecided(rows)
                 children = captures_of(tools, rows)
-                self._put(writer, children, bins_of_rows(tools, marks, children), which=CAPTURES)
-            load = self._put(writer, rows, bins_of_rows(tools, marks, rows, of_children=not self.known), which="")
+                self._put(writer, children, bins_of_rows(tools, children), which=CAPTURES)
+            load = self._put(writer, rows, bins_of_rows(tools, rows, of_children=not self.known), which="")
             stats = _stats(tools, load, np.zeros(EXPANSION_COUNTERS, dtype=np.int64))
             return writer.finish(self.owner, stats, cpu=thread_clock() - began)
 
@@ -373,12 +372,10 @@ def captures_of(tools: Toolbox, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return children[:found]
 
 
-def bins_of_rows(
-    tools: Toolbox, marks: NDArray[np.uint64], rows: NDArray[np.uint64], *, of_children: bool = False
-) -> NDArray[np.uint16]:
+def bins_of_rows(tools: Toolbox, rows: NDArray[np.uint64], *, of_children: bool = False) -> NDArray[np.uint16]:
     """Return the bins of rows, or of the children that are reached from them without a capture."""
     bins = np.empty(len(rows), dtype=np.uint16)
-    family_bins(tools.tables, marks, tools.order, int(of_children), rows, bins)
+    family_bins(tools.tables, tools.marks, tools.order, int(of_children), rows, bins)
     return bins
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counting.census.buckets import FIXING
+from counting.census.buckets import FIXING, family_marks
 from counting.census.codes import position_codes
 from counting.census.expansion import (
     BLACK_WON,
@@ -21,6 +20,7 @@ from counting.census.expansion import (
     expand_wide,
 )
 from counting.spaces import spaces
+from symmetry import Symmetry
 from tablut.engine import engine_for
 from tablut.engine.canonical import image_tables
 from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer
@@ -31,12 +31,14 @@ from tablut.engine.packing import unpack
 from tablut.engine.tables import Tables, build_tables
 from tablut.position import NARROW
 from tablut.variants import Variant
+from tablut.variants.model import derived
 
 
 class Toolbox(NamedTuple):
     """The tables that census kernels need, for one variant and one symmetry group.
 
-    ``row_bytes`` is the number of bytes in a stored position.
+    ``row_bytes`` is the number of bytes in a stored position, ``start`` is the start position in canonical form, with
+    shape (1, W), and ``marks`` are the words from which families of positions get their bins.
     """
 
     expander: Expander
@@ -44,6 +46,9 @@ class Toolbox(NamedTuple):
     material: tuple[int, int, int]
     row_bytes: int
     codes: tuple[int, int, int] | None
+    group: tuple[Symmetry, ...]
+    start: NDArray[np.uint64]
+    marks: NDArray[np.uint64]
 
     @property
     def tables(self) -> Tables:
@@ -78,7 +83,7 @@ _CODED_WORDS: Final = 4
 """Number of words in the largest packed position that is stored as a code (11×11)."""
 
 
-@lru_cache(maxsize=16)
+@derived
 def toolbox(variant: Variant, full: bool) -> Toolbox:
     """Return a variant's tables. If ``full`` is set, the group contains only the identity."""
     engine = engine_for(variant)
@@ -95,13 +100,10 @@ def toolbox(variant: Variant, full: bool) -> Toolbox:
         material,
         coded.bytes if is_coded else 8 * engine.tables.words,
         codes if is_coded else None,
+        group,
+        engine.canonical(engine.words(engine.start()), group)[0],
+        family_marks(variant.size**2, group),
     )
-
-
-def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
-    """Return the start position in canonical form, shape (1, W)."""
-    engine = engine_for(variant)
-    return engine.canonical(engine.words(engine.start()), engine.group[:1] if full else engine.group)[0]
 
 
 # -- survey of new positions -------------------------------------------------------------
@@ -147,7 +149,7 @@ def membership(variant: Variant) -> Membership:
             raise ArithmeticError(f"space {space.id!r} of {variant.name!r} watches cells, which masks cannot express")
         kings[placement.king] = 1
     cells = range(variant.size**2)
-    stray = sum(1 << cell for cell in cells if cell not in regions.free_cells | regions.camp_cells)
+    stray = sum(1 << cell for cell in cells if cell not in regions.soldier_cells)
     stray |= sum(1 << (len(cells) + cell) for cell in cells if cell not in regions.free_cells)
     words = [stray >> 64 * word & (2**64 - 1) for word in range(build_tables(variant).words)]
     return Membership(
@@ -175,9 +177,9 @@ def survey(
     This takes O(n) steps for n positions. Each position is unpacked, and its moves are counted. The `FIXING` bits are
     cleared.
     """
-    t = flat(tables)
-    width = t.words
-    scratch_board = np.empty(board_items(t.size), dtype=tables.exposed.dtype)
+    rules = flat(tables)
+    width = rules.words
+    scratch_board = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
     board = pointer(scratch_board)
     total, index = pointer(counters), 0
     for leaf in range(len(counts)):
@@ -185,8 +187,8 @@ def survey(
         for _ in range(counts[leaf]):
             row = advance(pointer(rows), index * width)
             index += 1
-            unpack(t, row, board)
-            king = king_of(t, board)
+            unpack(rules, row, board)
+            king = king_of(rules, board)
             orbit = order >> I64((row[width - 1] >> U64(FIXING)) & U64(3))
             row[width - 1] &= ~(U64(3) << U64(FIXING))
             last = row[width - 1]
@@ -199,13 +201,13 @@ def survey(
                 continue
             total[0] += orbit
             total[1] += 1
-            count = count_moves(t, board, side_of(t, board))
+            count = count_moves(rules, board, side_of(rules, board))
             leaf_moves += count
             total[6] += orbit * count
             if count == 0:
                 total[7] += orbit
                 total[8] += 1
-            attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
+            attackers, defenders = count_of(rules, board, 1), count_of(rules, board, 0)
             stray = U64(0)
             for word in range(width):
                 stray |= row[word] & space.stray[word]

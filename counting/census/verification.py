@@ -27,7 +27,7 @@ from counting.census.buckets import LEAVES, by_leaf
 from counting.census.census_store import PlyRecord, StoreAbout, StoredCensus, ended, excess, stored_folders
 from counting.census.expansion import BLACK_WON, DECIDED
 from counting.census.rows import RowFile, cut, leaf_counts, leaf_digests, leaves_digest, read_rows, spans
-from counting.census.toolbox import COUNTERS, start_rows, toolbox
+from counting.census.toolbox import COUNTERS, toolbox
 from symmetry import Symmetry
 from tablut.engine import Engine, engine_for
 from tablut.engine.packing import count_children
@@ -35,7 +35,6 @@ from tablut.errors import InputError, MachineError
 from tablut.results import Result
 from tablut.rules.outcome import ENCIRCLEMENT, KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 from tablut.variants import Variant, VariantLike, as_variant, shipped_variants
-from tablut.variants.model import king_patterns
 from tablut.work.files import lock_folder, store_path
 from tablut.work.progress import Observer, plural
 
@@ -177,7 +176,6 @@ class _Verification:
     def __init__(self, variant: Variant, stored: StoredCensus, tally: _Tally, memory: int, observer: Observer) -> None:
         self.variant, self.stored, self.tally, self.observer = variant, stored, tally, observer
         self.tools, self.engine = toolbox(variant, stored.full), engine_for(variant)
-        self.group = self.engine.group[:1] if stored.full else self.engine.group
         self.words = self.tools.tables.words
         self.most = max(1 << 16, memory // (2 * 8 * self.words + RowTable.bytes_beside))
         self.records: list[PlyRecord] = []
@@ -234,7 +232,7 @@ class _Verification:
             return
         self.files.append(files)
         self.tally.add("parts", len(files))
-        inspector = Inspector(self.variant, self.group)
+        inspector = Inspector(self.variant, self.tools.group)
         total = record.counters["new_classes"] + record.counters["decided_classes"]
         self.observer.begin(f"ply {record.ply} verify", total)
         for file in files:
@@ -269,12 +267,14 @@ class _Verification:
             self.tally.add(
                 "canonical", len(rows), not_canonical, f"{file.path}: {plural(not_canonical, 'non-canonical row')}"
             )
-            wrong = f"{file.path}: {plural(impossible, 'impossible position')}"
-            self.tally.add("decided", len(rows), impossible, wrong)
+            self.tally.add(
+                "decided", len(rows), impossible, f"{file.path}: {plural(impossible, 'impossible position')}"
+            )
             self.observer.advance(len(rows))
             if file.part.header.owner.step == 0:
-                start = start_rows(self.variant, self.stored.full)
-                self.tally.add("start", 1, not np.array_equal(rows, start), f"{file.path}: does not contain the start")
+                self.tally.add(
+                    "start", 1, not np.array_equal(rows, self.tools.start), f"{file.path}: does not contain the start"
+                )
 
     def _check_counted(self, before: PlyRecord) -> None:
         """Check the ply after ``before`` against its tallies if that ply was counted but not stored."""
@@ -335,7 +335,7 @@ class _Verification:
         for first, last in self._ranges([*new, *known]):
             fresh, old = (RowTable(files, first, last, self.words) for files in (new, known))
             missing = 0
-            for children in canonical_children(self.engine, self.group, self.files[ply - 1], first, last):
+            for children in canonical_children(self.engine, self.tools.group, self.files[ply - 1], first, last):
                 missing += len(children) - fresh.mark(children) - old.mark(children)
                 self.observer.advance(len(children))
                 self.tally.add("parents", len(children))
@@ -399,10 +399,10 @@ class Inspector:
             return np.isin(np.arange(cells), sorted(some))
 
         self._kings, self._escapes = mask(regions.king_cells), mask(regions.escapes)
-        self._black, self._white = mask(regions.free_cells | regions.camp_cells), mask(regions.free_cells)
+        self._black, self._white = mask(regions.soldier_cells), mask(regions.free_cells)
         self._patterns = {
-            king: [sorted(pattern.attackers) for pattern in king_patterns(variant, king)]
-            for king in sorted(regions.king_cells)
+            king: [sorted(pattern.attackers) for pattern in patterns]
+            for king, patterns in regions.king_patterns.items()
         }
 
     def inspect(self, rows: NDArray[np.uint64]) -> tuple[int, int]:

@@ -27,9 +27,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counting.exclusions.sets import LockedSet, locked_sets, orbits_of_sets, symmetries_of, text_of, without_king
-from counting.spaces import ATTACKER, DEFENDER, EMPTY, CountsByMaterial, KingPlacement, Space, soldiers, spaces
+from counting.spaces import CountsByMaterial, Space, soldiers, spaces
 from symmetry import count_orbits
 from tablut.errors import numbers, whole_number
+from tablut.indexing.placements import ATTACKER, DEFENDER, EMPTY, KingPlacement
 from tablut.results import ExactInt, Result
 from tablut.variants import VariantLike, as_variant
 from tablut.work.sealed_records import Count, Digest, Record, read_record
@@ -554,7 +555,7 @@ def surviving(
     regions = variant.regions
     kings = {placement.king for part, _ in signed for placement in part.kings}
     # A placement that the symmetry preserves has its king on a fixed cell.
-    standing = regions.free_cells | regions.camp_cells | {king for king in kings if symmetry.table[king] == king}
+    standing = regions.soldier_cells | {king for king in kings if symmetry.table[king] == king}
     cycles = symmetry.cycles(standing)
     number = {cell: place for place, cycle in enumerate(cycles) for cell in cycle}
     terms: Counter[Filling] = Counter()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import chain, combinations, product
 from typing import Final
 
@@ -21,6 +20,7 @@ from tablut.rules import NaiveGame, NaivePosition
 from tablut.rules.naive import Cell
 from tablut.variants import Variant
 from tablut.variants.library import check_known
+from tablut.variants.model import derived
 
 LockedSet = frozenset[tuple[int, str]]
 """Pieces on their cells, as pairs (cell, piece). The piece is ``b``, ``w`` or ``K``."""
@@ -60,19 +60,10 @@ class Arrivals:
         self.variant, self.game = variant, NaiveGame(replace(variant, rules=near))
         self.start = self.game.start()
         self.cells = {
-            "b": on_board(regions.free_cells | regions.camp_cells, size),
+            "b": on_board(regions.soldier_cells, size),
             "w": on_board(regions.free_cells, size),
             "K": on_board(regions.king_cells, size),
         }
-
-    def is_locked(self, pieces: Mapping[Cell, str]) -> bool:
-        """Return whether a set is locked.
-
-        This is the case if none of its pieces could have arrived last and the set is not part of the starting position.
-        """
-        return any(self.start.pieces.get(cell) != piece for cell, piece in pieces.items()) and not any(
-            self.could_arrive(pieces, cell) for cell in pieces
-        )
 
     def locked(self, position: NaivePosition, depth: int = 1) -> frozenset[Cell]:
         """Return the cells of a placement's locked pieces.
@@ -177,7 +168,7 @@ class Arrivals:
                 yield (cell[0], place)
 
 
-@lru_cache(maxsize=32)
+@derived
 def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
     """Return all minimal locked sets that have at most a given number of pieces, for one rule set."""
     if pieces > WALL_PIECES:

@@ -32,6 +32,7 @@ from tablut.rules import NaiveGame, NaivePosition
 from tablut.rules.naive import Cell, NaiveMove
 from tablut.rules.outcome import Outcome
 from tablut.variants import Variant
+from tablut.variants.model import derived
 from tablut.work.files import excerpt
 from tablut.work.progress import plural
 
@@ -226,14 +227,14 @@ class PlainReach(Arrivals):
         return tree
 
 
-@lru_cache(maxsize=16)
+@derived
 def begins_encircled(variant: Variant) -> bool:
     """Return whether white moves first and is encircled at the start."""
     game = NaiveGame(variant)
     return variant.rules.first == "white" and game.is_encircled(game.start())
 
 
-@lru_cache(maxsize=16)
+@derived
 def keeps_forts(variant: Variant) -> bool:
     """Return whether a game with forts does not begin with one, and every piece may pass the castle.
 
@@ -245,10 +246,8 @@ def keeps_forts(variant: Variant) -> bool:
     return variant.regions.castle is None or rules.castle.passable == "everyone"
 
 
-@lru_cache(maxsize=16)
-def reach_for(variant: Variant) -> PlainReach:
-    """Return the `PlainReach` of a variant. Equal variants share one object."""
-    return PlainReach(variant)
+reach_for = derived(PlainReach)
+"""Return the `PlainReach` of a variant. Equal variants share one object."""
 
 
 # -- position numbers ------------------------------------------------------------------

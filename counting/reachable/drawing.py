@@ -24,7 +24,7 @@ References
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate
 from math import comb
 from typing import Final, NamedTuple
@@ -57,6 +57,7 @@ from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.position import NARROW
 from tablut.variants import Variant
+from tablut.variants.model import derived
 
 
 @inlined
@@ -133,7 +134,7 @@ def build_drawing(index: PlacementIndex, words: int) -> DrawTables:
     for tier in tiers:
         before += accumulate((index.ways(king, tier.attackers, tier.defenders) for king in kings), initial=0)
     every = (1 << cells) - 1
-    open_cells = sum(1 << cell for cell in regions.free_cells | regions.camp_cells)
+    open_cells = sum(1 << cell for cell in regions.soldier_cells)
     bits = (positions - 1).bit_length()
     tier_shift = max(0, bits - _TIER_BITS)
     offsets = [tier.offset for tier in tiers]
@@ -427,7 +428,5 @@ class Drawer:
         return rows
 
 
-@lru_cache(maxsize=16)
-def drawer_for(variant: Variant) -> Drawer:
-    """Return a variant's sampler. Equal variants share one object."""
-    return Drawer(variant)
+drawer_for = derived(Drawer)
+"""Return a variant's sampler. Equal variants share one object."""

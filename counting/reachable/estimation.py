@@ -16,7 +16,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -47,6 +46,7 @@ from tablut.engine import engine_for
 from tablut.errors import SOME, THREADS, InputError, TablutError, numbers, shown_value, whole_number
 from tablut.results import ExactInt, Result
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.variants.model import derived
 from tablut.work.clocks import thread_clock
 from tablut.work.files import check_output
 from tablut.work.ledger import claim, working_folder
@@ -55,7 +55,7 @@ from tablut.work.progress import Observer
 from tablut.work.run import PartResult, PartTask, Scheduler, open_scheduler, run_parts
 
 
-@lru_cache(maxsize=32)
+@derived
 def space_sizes(variant: Variant, space: SampledSpace) -> SpaceSizes:
     """Return the numbers of positions and classes in a space, and the order of its symmetry group."""
     group, known = engine_for(variant).group, spaces(variant)

@@ -17,7 +17,6 @@ end, one by one. The unit tests check that both methods agree.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -59,7 +58,7 @@ from tablut.engine.layout import (
 from tablut.engine.tables import WALK
 from tablut.engine.unmoves import OriginTables, build_origins, has_unmove, line_origins, would_capture
 from tablut.position import NARROW, diagram_cells
-from tablut.variants.model import anvils_against_attackers
+from tablut.variants.model import derived
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -316,10 +315,8 @@ class Lemmas:
         return codes
 
 
-@lru_cache(maxsize=16)
-def lemmas_for(variant: Variant) -> Lemmas:
-    """Return the lemmas for a variant. Equal variants share one object."""
-    return Lemmas(variant)
+lemmas_for = derived(Lemmas)
+"""Return the lemmas for a variant. Equal variants share one object."""
 
 
 # -- rounds on sets of cells -------------------------------------------------------------
@@ -338,24 +335,13 @@ def _build_lemmas(variant: Variant) -> LemmaTables:
     return LemmaTables(
         rules=tables,
         origins=origins,
-        to_black=int(bool(anvils_against_attackers(variant))),
-        to_white=int(bool(_anvils_against_defenders(variant))),
+        to_black=int(bool(variant.regions.anvils["black"])),
+        to_white=int(bool(variant.regions.anvils["white"])),
         camps=len(overfull),
         camp_rows=rows.ravel(),
         garrisons=np.array([camp.garrison for camp in overfull], dtype=np.int64),
         **{name: _sets(sets.get(name, [])) for name in _CELL_SETS},
     )
-
-
-def _anvils_against_defenders(variant: Variant) -> set[int]:
-    """Return the cells that can be hostile to defenders when empty."""
-    rules, regions = variant.rules, variant.regions
-    cells = {cell for camp in regions.camps for cell in camp.cells if rules.camps.hostile}
-    if rules.corners.hostile:
-        cells |= regions.royal_corners
-    if rules.castle.hostile_to_white != "never":
-        cells |= regions.castles
-    return cells
 
 
 def _cell_sets(variant: Variant, tables: Tables, origins: OriginTables) -> dict[str, list[set[int]]]:
@@ -367,7 +353,7 @@ def _cell_sets(variant: Variant, tables: Tables, origins: OriginTables) -> dict[
     return {
         "comes": [reached for ways in comes for reached in ways],
         "goes": [left for ways in goes for left in ways],
-        "anvils": [set(anvils_against_attackers(variant)), _anvils_against_defenders(variant)],
+        "anvils": [set(variant.regions.anvils[side]) for side in ("black", "white")],
         "exposed": [{cell for cell in cells if int(tables.exposed[cell // size]) >> cell % size & 1}],
         "edge": [{cell for cell in cells if tables.distant.edge[cell]}],
         "inner": [{cell for cell in cells if 0 < cell % size < size - 1}],

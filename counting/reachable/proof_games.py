@@ -11,7 +11,6 @@ position is unreachable.
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -60,6 +59,7 @@ from tablut.position import NARROW, Move, cells_of_code, square_name
 from tablut.rules import NaivePosition
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES, UNDECIDED
 from tablut.variants import Variant
+from tablut.variants.model import derived
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:
@@ -211,10 +211,8 @@ class GameFinder:
         return results
 
 
-@lru_cache(maxsize=16)
-def finder_for(variant: Variant) -> GameFinder:
-    """Return the `GameFinder` for a variant. Equal variants share one object."""
-    return GameFinder(variant)
+finder_for = derived(GameFinder)
+"""Return the `GameFinder` for a variant. Equal variants share one object."""
 
 
 # -- decisions on ranges of samples -------------------------------------------------------
@@ -369,10 +367,8 @@ class LastPlies(NamedTuple):
     moves: NDArray[np.int32]
 
 
-@lru_cache(maxsize=16)
-def ending_index(variant: Variant) -> EndingIndex:
-    """Return the index of a variant's final placements. Equal variants share one object."""
-    return EndingIndex(variant)
+ending_index = derived(EndingIndex)
+"""Return the index of a variant's final placements. Equal variants share one object."""
 
 
 @inlined

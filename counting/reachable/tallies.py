@@ -6,7 +6,6 @@ contain such a set is known exactly, so these samples are left out of the estima
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -37,7 +36,7 @@ from tablut.engine.layout import board_items
 from tablut.indexing import PlacementIndex
 from tablut.position import NARROW
 from tablut.variants import Variant
-from tablut.variants.model import king_patterns
+from tablut.variants.model import derived
 
 
 class FamilyTables(NamedTuple):
@@ -63,7 +62,7 @@ def surviving(variant: Variant) -> int:
     return PlacementIndex(variant).size if record is None else record.of("no_end").placements
 
 
-@lru_cache(maxsize=16)
+@derived
 def locked_family(variant: Variant) -> tuple[LockedSet, ...]:
     """Return the family of locked sets whose placements `surviving` leaves out."""
     record = published_exclusions(variant.digest)
@@ -73,12 +72,12 @@ def locked_family(variant: Variant) -> tuple[LockedSet, ...]:
         sets += [
             frozenset([(castle, "K"), *((cell, "b") for cell in pattern.attackers)])
             for castle in variant.regions.castles
-            for pattern in king_patterns(variant, castle)
+            for pattern in variant.regions.king_patterns[castle]
         ]
     return tuple(sets)
 
 
-@lru_cache(maxsize=16)
+@derived
 def family_tables(variant: Variant) -> FamilyTables:
     """Return the tables of a variant's family of locked sets."""
     sets = locked_family(variant)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from reports.studies.puzzle_trees import puzzle_tree
 from retrograde.answers import (
     LongestResult,
     TablebaseSummary,
@@ -30,9 +31,9 @@ from retrograde.answers import (
 )
 from retrograde.proofs import ProofLimits
 from retrograde.puzzles.puzzle_file import COLLECTION, read_puzzles
-from retrograde.puzzles.puzzle_game import PuzzleTrees, puzzle_tree
+from retrograde.puzzles.puzzle_game import PuzzleTrees
 from retrograde.tablebase import open_tablebase
-from retrograde.tablebase.probing import Tablebase, best_line
+from retrograde.tablebase.probing import Tablebase
 from retrograde.tablebase.querying import Listed, TableQuery, list_positions
 from retrograde.tablebase.store import open_store, tier_name, values_digest
 from tablut.board import Board
@@ -56,7 +57,7 @@ def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
             winner=winner,
             position=str(found.position),
             dtm=found.dtm or 0,
-            line=[str(move) for move in best_line(Board(tablebase.variant, found.position), tablebase.value)],
+            line=[str(move) for move in tablebase.line(found.position)],
         )
         for material in files.tiers()
         for winner in SIDES

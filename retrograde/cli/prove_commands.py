@@ -46,7 +46,7 @@ from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError, MachineError
 from tablut.formats.reading import read_move
 from tablut.position import Position
-from tablut.prober import find_prober
+from tablut.prober import Solution, find_prober
 from tablut.variants import Variant, load_variant
 from tablut.work.files import check_output, excerpt, store_path
 from tablut.work.machine import check_memory
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from retrograde.proofs.certificate import ProofCertificate
-    from retrograde.proofs.solver import Solution
     from retrograde.puzzles.puzzle_file import Puzzle
 
 _LONG: Final = 20

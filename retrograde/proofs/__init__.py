@@ -1,8 +1,8 @@
 """Proofs that a position is won, drawn or lost, the strategies behind these proofs, and a checker for strategies.
 
-`solve` solves one position, and a `Solver` solves many positions, one after the other. Each solution is a `Solution`,
-and the search for it stays within `ProofLimits`. `retrograde.proofs.strategy_checker` verifies saved proofs with the
-rules alone.
+`solve` solves one position, and a `Solver` solves many positions, one after the other. Each solution is a
+`tablut.prober.Solution`, and the search for it stays within `ProofLimits`. `retrograde.proofs.strategy_checker`
+verifies saved proofs with the rules alone.
 """
 
 import lazy_loader

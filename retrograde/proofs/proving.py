@@ -16,7 +16,7 @@ also search for a set of positions that the side never has to leave (`retrograde
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -191,19 +191,19 @@ def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> dict[str, Any]
         # than before if the table has other contents.
         search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
         found = strategy_of(search, board, task.plies, _MOST, known)
-        return _entries(own, found, (0, INFINITE, task.plies, 0))
+        return strategy_answer(own, found, (0, INFINITE, task.plies, 0))
     holding = HoldingSearch(search)
     if task.holds:
         held = holding.run(own, ProofLimits(nodes=task.nodes, positions=_MOST_HELD))
         if held is not None:
-            return _entries(own, held, (INFINITE, 0, -1, holding.made))
+            return strategy_answer(own, held, (INFINITE, 0, -1, holding.made))
     proof, disproof, plies, made = settled(search, board, task.nodes)
     numbers = [(proof, disproof, plies, made + holding.made)]
     if 0 not in numbers[0][:2]:
         below = below_of(engine, own)
         own = np.concatenate([own, below])
         numbers += [settled(search, one, max(1, min(task.nodes // _SHARE, _LOOK))) for one in engine.boards(below)]
-    return _answer(TASK, CHILD, own, numbers)
+    return answer_of(TASK, CHILD, own, numbers)
 
 
 def below_of(engine: Engine, own: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -213,7 +213,7 @@ def below_of(engine: Engine, own: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return np.unique(images, axis=0)
 
 
-def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: ArrayLike) -> dict[str, Any]:
+def answer_of(first: int, rest: int, words: NDArray[np.uint64], numbers: ArrayLike) -> dict[str, Any]:
     """Return a task's answer as rows; ``numbers`` has shape (n, 4)."""
     rows = np.zeros(len(words), dtype=row_type(words.shape[1]))
     rows["words"], rows["kind"] = words, rest
@@ -223,25 +223,11 @@ def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: ArrayLike
     return {"rows": rows}
 
 
-def _entries(own: NDArray[np.uint64], strategy: PackedStrategy, numbers: tuple[int, ...]) -> dict[str, Any]:
+def strategy_answer(own: NDArray[np.uint64], strategy: PackedStrategy, numbers: tuple[int, ...]) -> dict[str, Any]:
     """Return the rows for a strategy that begins at a settled position."""
     none = np.zeros(len(strategy), dtype=np.int64)
     columns = np.column_stack([none, none, strategy.plies, strategy.moves])
-    return _answer(LEAF, ENTRY, np.concatenate([own, strategy.words]), np.concatenate([[numbers], columns]))
-
-
-def proved_task(task: Task, made: int, known: Sequence[PackedStrategy]) -> dict[str, Any]:
-    """Return the answer to a task whose leaf this thread has already proved in ``made`` moves.
-
-    The answer includes the strategy, without the positions that the ``known`` strategies cover.
-    """
-    search, engine = search_of(task), engine_for(task.variant)
-    own = np.frombuffer(task.words, dtype=np.uint64)[None]
-    board = engine.boards(own)[0]
-    numbers = (*settled(search, board, 1 << 60)[:3], made)
-    strategy = strategy_of(search, board, numbers[2], _MOST, known)
-    answers = _answer(TASK, CHILD, own, [numbers]), _entries(own, strategy, numbers)
-    return {"rows": np.concatenate([answer["rows"] for answer in answers])}
+    return answer_of(LEAF, ENTRY, np.concatenate([own, strategy.words]), np.concatenate([[numbers], columns]))
 
 
 def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, int, int, int]:
@@ -335,28 +321,6 @@ class ProofRun:
             elif self._status(proof, disproof) == "refuted":
                 self._check_refuted()
 
-    def adopt(self, others: Iterable[ProofRun]) -> None:
-        """Use other runs as if they were tasks of this run.
-
-        The other runs search for proofs of the same claim from the positions one ply later.
-        """
-        own = np.frombuffer(self.tree.root.words, dtype=np.uint64)[None]
-        children, proved = self.engine.expand(own), {other.tree.root.words: other for other in others}
-        ends = [OUTCOMES[code] for code in children.outcomes.tolist()]
-        if self.tree.root.mine == self.holds and any(one and one.winner != self.winner for one in ends):
-            return  # a reply ends the game without a win for the claim's side, so the other runs cannot prove the claim
-        below = below_of(self.engine, own)
-        numbers, strategies = [(1, 1, -1, 0)] * (1 + len(below)), []
-        for at, words in enumerate(map(bytes, below), 1):
-            if (other := proved.get(words)) is not None:
-                root = other.tree.root
-                numbers[at] = root.proof, root.disproof, root.plies, other.tree.made
-                if other.whole is not None:
-                    strategies.append(_entries(below[at - 1 : at], other.whole, numbers[at])["rows"])
-        rows = _answer(TASK, CHILD, np.concatenate([own, below]), numbers)["rows"]
-        self._fresh.append(np.concatenate([rows, *strategies]))
-        self._apply(self._fresh[-1])
-
     @property
     def strategies(self) -> list[PackedStrategy]:
         """The leaves' strategies, in the order in which they were found."""
@@ -408,10 +372,14 @@ class ProofRun:
                 # and contains the strategy.
                 self.tree.take(answer[:1])
 
+    def add(self, rows: NDArray[Any]) -> None:
+        """Add answers, and save them with the next part."""
+        self._apply(rows)
+        self._fresh.append(rows)
+
     def _take(self, answer: dict[str, Any]) -> None:
-        """Add an answer, and save it with the next part."""
-        self._apply(answer["rows"])
-        self._fresh.append(answer["rows"])
+        """Add an answer, and report the state of the search."""
+        self.add(answer["rows"])
         root, count = self.tree.root, len(self.tree.nodes)
         self.observer.advance()
         self.observer.note(f"proof {root.proof:,}, disproof {root.disproof:,}, {count:,} positions")

@@ -21,7 +21,6 @@ well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from retrograde.proofs.proof_numbers import MOST_PLIES
@@ -33,18 +32,16 @@ from retrograde.proofs.win_search import (
     may_be_listed,
     reachable_values,
 )
-from retrograde.tablebase.probing import best_line, rated_moves, unlimited_board
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, numbers_of, real_number, whole_number
 from tablut.formats.reading import as_position
-from tablut.indexing.values import Verdict, Wdl, unforced, value_of
+from tablut.indexing.values import Verdict, unforced
 from tablut.position import Move, SideName
-from tablut.prober import MissingTableError, Proved, ProvedWin, find_prober
+from tablut.prober import Bounds, MissingTableError, ProofSource, Solution, find_prober, rated_moves, unlimited_board
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import as_variant
-from tablut.work.files import brief
 from tablut.work.one_caller import Stoppable, alone
 
 if TYPE_CHECKING:
@@ -54,91 +51,13 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
     from tablut.formats.reading import PositionLike
     from tablut.position import Position
-    from tablut.prober import Prober, Prover
+    from tablut.prober import PositionValues, Prober, Prover
     from tablut.variants import Variant, VariantLike
 
 _LIST_AFTER = 100_000
 """Number of moves without a result after which the solver lists all reachable positions."""
 _LOOK_AHEAD_AFTER = 30_000
 """Number of moves after which the search for a side's win may also look for a win of any length."""
-
-
-ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Proved bounds on a side's win.
-
-    The side wins within ``win_within`` plies (None if no win is known), but not within ``no_win_within`` plies. If
-    ``never`` is True, the side never wins.
-    """
-
-    win_within: int | None = None
-    no_win_within: int = -1
-    never: bool = False
-
-
-@brief
-@dataclass(frozen=True)
-class Solution:
-    """A position's solution, as far as it has been proved.
-
-    Attributes
-    ----------
-    variant : Variant
-        The rule set.
-    position : Position
-        The position that was solved.
-    status : {'proved', 'unknown'}
-        ``proved`` if the value, distance, first moves and line are all proved. Otherwise, ``reason`` states what is
-        missing, and the other fields still contain only proved facts.
-    wdl : {'win', 'draw', 'loss', 'unresolved'} or None
-        Value for the side to move; None if unknown.
-    dtm : int or None
-        Plies to the end under best play, for a win or loss whose shortest distance is proved.
-    line : tuple of Move
-        Best play by both sides. If the status is ``proved``, it takes ``dtm`` plies and leads to the end of the game.
-    winning_moves : tuple of Move
-        All first moves that attain ``dtm``: those that win fastest or, in a lost position, those that delay the loss
-        longest. Empty if ``dtm`` is None.
-    other_winning_moves : tuple of Move or None
-        Moves that win more slowly; None if they were not requested.
-    open_moves : tuple of Move
-        First moves for which it is unknown whether they belong to ``winning_moves`` or ``other_winning_moves``.
-    bounds : dict
-        The proved bounds on a win by each side, under the keys ``white`` and ``black``.
-    nodes : int
-        Number of moves that the search made on the board.
-    seconds : float
-        Wall time in seconds, excluding the time spent on compiling.
-    source : {'search', 'tablebase', 'exhaustion', 'rules'}
-        Method of the proof. ``rules`` means that the side to move has no legal move.
-    reason : str
-        Reason why the status is ``unknown``; empty if it is ``proved``.
-    """
-
-    variant: Variant
-    position: Position
-    status: Literal["proved", "unknown"]
-    wdl: Wdl | None
-    dtm: int | None
-    line: tuple[Move, ...]
-    winning_moves: tuple[Move, ...]
-    other_winning_moves: tuple[Move, ...] | None
-    open_moves: tuple[Move, ...]
-    bounds: dict[SideName, Bounds]
-    nodes: int
-    seconds: float
-    source: ProofSource
-    reason: str = ""
-
-    @property
-    def winner(self) -> SideName | None:
-        """The side that wins; None if neither side wins or the winner is not known."""
-        if self.wdl not in ("win", "loss"):
-            return None
-        return "white" if (self.position.side == "w") == (self.wdl == "win") else "black"
 
 
 # -- solving -----------------------------------------------------------------------------
@@ -313,15 +232,13 @@ class _Question:
             self.sides[side] = _Side(search, 1 if side == self.mover else 2, self.cap)
         return self._search()
 
-    def _from_values(self, prober: Prober, source: ProofSource) -> Solution | None:
+    def _from_values(self, values: PositionValues, source: ProofSource) -> Solution | None:
         """Return the solution that follows from known values, or None if one of them is missing."""
-
-        def value(board: Board) -> int:
-            return value_of(prober.probe(board.position))
-
         board = unlimited_board(self.variant, self.position)
         try:
-            verdict, moves, line = prober.probe(self.position), rated_moves(board, value), best_line(board, value)
+            verdict = values.probe(self.position)
+            moves = rated_moves(board, lambda after: values.stored_value(after.position))
+            line = values.line(self.position)
         except MissingTableError:
             return None
         if verdict.dtm is None or (self.limit is not None and verdict.dtm > self.limit):
@@ -558,45 +475,18 @@ def solve(
     return Solver(variant, limits, prober).solve(position, plies_left=plies_left, all_wins=all_wins)
 
 
-# -- the proof search for `tablut.prober.Prover`, which returns proved values of positions ----------
+# -- the proof search for `tablut.prober.Prover` ----------------------------------------------
 
 
 _MEMORY: Final = 32 << 20
 """Size of the proof search's table, in bytes. The table is small because each search visits only a few nodes."""
 
 
-class _ProofSearch:
-    """A proof search that implements `tablut.prober.Prover`."""
-
-    def __init__(self, variant: Variant, nodes: int) -> None:
-        # Do not list all reachable positions, since this would take far longer than a search with so few nodes.
-        limits = ProofLimits(nodes=nodes, memory_bytes=_MEMORY, positions=0)
-        self._solver = Solver(variant, limits, find_prober(variant))
-        # The kernels for this search and for the caller's search each take seconds to compile. Compile them at the same
-        # time.
-        compile_ahead(engine_for(variant))
-
-    def prove(self, position: Position, plies_left: int | None) -> Proved | None:
-        """Return a position's proved value; see `tablut.prober.Prover.prove`."""
-        solution = self._solver.solve(position, plies_left=plies_left)
-        if solution.wdl is None:
-            return None
-        return Proved(solution.wdl, solution.dtm, solution.winning_moves if solution.dtm is not None else ())
-
-    def wins_within(self, position: Position, plies: int) -> ProvedWin:
-        """Find out whether the side to move wins within some plies; see `tablut.prober.Prover.wins_within`."""
-        solution = self._solver.solve(position, plies_left=plies)
-        bounds = solution.bounds["white" if position.side == "w" else "black"]
-        refuted = bounds.never or bounds.no_win_within >= plies
-        # If the limits were reached right after the win was proved, no move of it is known.
-        wins = True if solution.wdl == "win" and solution.line else False if refuted else None
-        return ProvedWin(wins, solution.line, bounds.win_within or plies, solution.nodes)
-
-    def stop(self) -> None:
-        """Stop the current or the next proof."""
-        self._solver.stop()
-
-
-def prover_for(variant: Variant, nodes: int) -> Prover | None:
+def prover_for(variant: Variant, nodes: int) -> Prover:
     """Return a proof search for a variant. The search makes at most ``nodes`` moves for each position."""
-    return _ProofSearch(variant, nodes)
+    # Do not list all reachable positions, since this would take far longer than a search with so few nodes.
+    solver = Solver(variant, ProofLimits(nodes=nodes, memory_bytes=_MEMORY, positions=0), find_prober(variant))
+    # The kernels for this search and for the caller's search each take seconds to compile. Compile them at the same
+    # time.
+    compile_ahead(engine_for(variant))
+    return solver

@@ -39,9 +39,10 @@ from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
 from retrograde.proofs.certificate import ProofCertificate, entries_of
-from retrograde.tablebase.probing import Tablebase, unlimited_board
+from retrograde.tablebase.probing import Tablebase
 from tablut.errors import InputError
 from tablut.position import Position
+from tablut.prober import rated_moves, unlimited_board
 from tablut.results import Result
 from tablut.rules.naive import DIRECTIONS, Cell, NaiveGame, NaiveMove, NaivePosition
 from tablut.variants import Variant, VariantLike, as_variant
@@ -341,7 +342,8 @@ class StrategyCheck:
         self.shorter: int | None = None
         self.within = proof.plies
         # The length of the longest game from each position in the strategy, by the position's key.
-        self._longest = dict[bytes, int]()
+        self.longest = dict[bytes, int]()
+        """Length of the longest game from each position with the winner to move, if lengths are computed."""
         # Whether these lengths are computed. Otherwise, `within` is the number claimed in the header.
         self.counts = self.falls and not proof.tables and len(proof.strategy) <= _COUNTED
         self._ways, self._line, self._fewest = dict[int, list[tuple[bytes, int, int, list[bytes]]]](), 2, 0
@@ -458,21 +460,14 @@ class StrategyCheck:
             for key, plies, takes, after in ways:
                 self.counts &= plies >= self._fewest
                 own = 1 + self._left(takes, after)
-                self._longest[key], self._fewest = min(own, self._longest.get(key, own)), plies
+                self.longest[key], self._fewest = min(own, self.longest.get(key, own)), plies
 
     def _left(self, takes: int, keys: list[bytes]) -> int:
         """Return the length of the longest game from a position with the loser to move.
 
         Positions without a line in the file are won in one ply.
         """
-        return takes if takes < 2 else 1 + max((self._longest.get(key, 1) for key in keys), default=1)
-
-    def longest_from(self, text: str) -> int | None:
-        """Return the length of the longest game under the strategy from a position with the winner to move.
-
-        The strategy must lead to this position. The result is None if the lengths were not computed.
-        """
-        return self._longest.get(self.game.key(self.game.read(text)), 1) if self.counts else None
+        return takes if takes < 2 else 1 + max((self.longest.get(key, 1) for key in keys), default=1)
 
     def _compare(self, result: dict[str, Any]) -> None:
         """Look up missing positions in the tables. In a deep check, also play and check the tables' moves."""
@@ -510,9 +505,10 @@ class StrategyCheck:
         return (value if self.falls else 0) if value >= self.falls else None
 
     def _best(self, text: str) -> str:
-        assert self.tablebase is not None
+        table = self.tablebase
+        assert table is not None
         board = unlimited_board(self.variant, Position.parse(text, self.game.size))
-        return str(self.tablebase.best_moves(board)[0].move)
+        return str(rated_moves(board, lambda after: table.stored_value(after.position))[0].move)
 
     # -- the lower bound ---------------------------------------------------------------
 

@@ -24,10 +24,11 @@ from tablut.engine.jit import ahead
 from tablut.engine.kernel_records import directory
 from tablut.engine.layout import SIDE_AT, head, new_board
 from tablut.errors import InputError, MachineError
+from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex
-from tablut.indexing.values import MISSING, Verdict, unforced, verdict_of
+from tablut.indexing.values import MISSING
 from tablut.play.search.evaluation import evaluation_tables_for
-from tablut.prober import MissingTableError
+from tablut.prober import MissingTableError, PositionValues
 from tablut.rules.outcome import OUTCOMES
 from tablut.work.clocks import wall_clock
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from retrograde.proofs.table import ProofWorkspace
     from tablut.engine import Engine
+    from tablut.formats.reading import PositionLike
     from tablut.position import Position
     from tablut.prober import Prober
     from tablut.variants import Variant
@@ -253,8 +255,8 @@ class WinSearch:
 _BATCH = 1 << 15
 
 
-class ReachableValues:
-    """Values of all positions reachable from a given one, as a `tablut.prober.Prober` for these positions."""
+class ReachableValues(PositionValues):
+    """Values of all positions reachable from a given one."""
 
     def __init__(self, variant: Variant, words: NDArray[np.uint64], values: NDArray[np.int16]) -> None:
         self.variant = variant
@@ -262,19 +264,15 @@ class ReachableValues:
         self.values = values
         self._keys = position_keys(words)
 
-    def covers(self, attackers: int, defenders: int) -> bool:  # noqa: ARG002 (the protocol's)
-        """Return False. Only reachable positions are known, so no material is covered completely."""
-        return False
-
-    def probe(self, position: Position) -> Verdict:
+    def stored_value(self, position: PositionLike) -> int:
         """Return the value of a position in the closure."""
-        engine = engine_for(self.variant)
+        engine, position = engine_for(self.variant), as_position(position, self.variant)
         (value,) = self.probe_words(engine.words(engine.board(position.cells, position.side)))
         if value == MISSING:
             raise MissingTableError(
                 f"is not one of the {len(self.words):,} listed positions", subject=f"position '{position}'"
             )
-        return verdict_of(int(value), unforced=unforced(self.variant))
+        return int(value)
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
         """Return the values of packed positions; the value is `MISSING` for a position outside the closure."""

@@ -31,9 +31,9 @@ from tablut.variants import Variant, load_variant, variant_names
 from tablut.work.files import brief, excerpt, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from retrograde.proofs.solver import Solution
+    from tablut.prober import Solution
 
 MOST_BYTES: Final = 16 << 20
 """Maximum size of a puzzle file, in bytes."""
@@ -205,12 +205,6 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
     if given is not None and not given.same_game(rules):
         raise InputError(f"has the rules of {name}, not those of {excerpt(given.name)}", remedy="omit `variant`")
     return name, rules
-
-
-def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
-    r"""Return a puzzle file's content. This function is the inverse of `parse_puzzles`."""
-    lines = [f"# {line}".rstrip() for line in header.splitlines()]
-    return "".join(f"{line}\n" for line in [*lines, *map(str, puzzles)])
 
 
 def judge(puzzle: Puzzle, solution: Solution) -> Literal["holds", "refuted", "unknown", "none"]:

@@ -21,7 +21,7 @@ from retrograde.tablebase.store import DamagedTableError, open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
 from tablut.errors import SOME, THREADS, numbers
-from tablut.indexing.tiers import TierIndex
+from tablut.indexing.tiers import TierIndex, packed_rows
 from tablut.indexing.values import DECIDED
 from tablut.position import SIDES
 from tablut.variants import as_variant
@@ -186,7 +186,7 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
     white, black = solver.solve(material, advanced=lambda step: tell(f"{name}: {step}"))
     tell(f"{name}: stores")
     seconds = {"seconds": round(wall_clock() - started, 3), "cpu_seconds": round(cpu_clock() - cpu, 3)}
-    index = TierIndex(store.variant, *material, representatives=representatives(solver, material))
+    index = TierIndex(store.variant, *material, packed=packed_representatives(solver, material))
     codes = to_codes(white), to_codes(black)
     write_tier(task.root, index, *codes, {"version": __version__, **seconds}, threads=task.threads)
     return {"tier": name, **seconds}
@@ -216,7 +216,7 @@ def build_in_slices(
             "written": done.written,
         }
         solver = build.tier.solver
-        index = TierIndex(solver.variant, *material, representatives=representatives(solver, material))
+        index = TierIndex(solver.variant, *material, packed=packed_representatives(solver, material))
         with build.mending.attempt(done.step, build.resume):
             write_tier(root, index, white, black, {"version": __version__, **cost}, threads=scheduler.sharing)
             spent = cost
@@ -233,13 +233,13 @@ def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.ui
     return white, black
 
 
-def representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return which combinations of row soldiers represent their class, for each cell of the king.
+def packed_representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return which combinations of row soldiers represent their class, for each cell of the king, as bits.
 
     The result is read from the compiled index.
     """
     x, tier = solver.index, solver.materials.index(material)
     start, space = int(x.tier.rows_at[tier]), int(x.tier.row_space[tier])
     part = slice(start, start + x.square.kings * space)
-    own: NDArray[np.bool_] = (x.row.number[part] >= 0) & (x.row.element[part] == 0)
-    return own.reshape(x.square.kings, space)
+    own = (x.row.number[part] >= 0) & (x.row.element[part] == 0)
+    return packed_rows(own.reshape(x.square.kings, space))

@@ -25,7 +25,8 @@ from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
 from retrograde.solver.passes import SolverError, on_threads
 from retrograde.solver.tier_graph import CLASSES_A_SECOND, generations, least_classes, tier_graph
 from retrograde.solver.tier_solver import TierSolver
-from retrograde.tablebase.probing import best_line, unlimited_board
+from retrograde.tablebase.bulk_probing import value_table
+from retrograde.tablebase.querying import mutual_zugzwangs
 from retrograde.tablebase.store import tier_name
 from retrograde.tablebase.writer import create
 from tablut.board import Board
@@ -36,19 +37,9 @@ from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex
 from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
-from tablut.indexing.values import (
-    CODES,
-    Verdict,
-    code_of,
-    is_decided,
-    is_loss,
-    plies_of,
-    unforced,
-    value_of_code,
-    verdict_of,
-    within_limit,
-)
+from tablut.indexing.values import CODES, code_of, is_decided, plies_of, value_of_code
 from tablut.position import SIDES, Position
+from tablut.prober import PositionValues
 from tablut.variants import as_variant
 from tablut.work.progress import Observer, duration, plural, size_text
 
@@ -62,8 +53,7 @@ if TYPE_CHECKING:
     from retrograde.tablebase.store import Store
     from symmetry import Symmetry
     from tablut.formats.reading import PositionLike
-    from tablut.indexing.values import Wdl
-    from tablut.position import Move, SideName
+    from tablut.position import SideName
     from tablut.variants import VariantLike
 
 Sides: TypeAlias = "tuple[NDArray[np.uint16], NDArray[np.uint16]]"
@@ -94,7 +84,7 @@ class ValueCounts:
         return int(found[-1] + 1) >> 1 if len(found) else 0
 
 
-class SolvedGame:
+class SolvedGame(PositionValues):
     """A variant, and the value of every position reachable from its start.
 
     Each position is valued as if the game began with this position. Under a move limit, a win or loss that takes longer
@@ -121,7 +111,7 @@ class SolvedGame:
 
     def __init__(self, solver: TierSolver, marks: Marks) -> None:
         self.variant = solver.variant
-        self._limit = self.variant.rules.move_limit
+        limit = self.variant.rules.move_limit
         self._solver, self._marks = solver, marks
         # The kernels receive only addresses. This variable keeps the arrays alive.
         context = solver.new_context(solver.variant.defenders)
@@ -131,10 +121,10 @@ class SolvedGame:
             for side, name in enumerate(SIDES):
                 classes, positions = np.zeros(CODES, dtype=np.int64), np.zeros(CODES, dtype=np.int64)
                 count_values(places, tier, solver.items[material][side], marks[material][side], classes, positions)
-                if self._limit is not None:
+                if limit is not None:
                     for counts in (classes, positions):
-                        counts[0] += counts[2 * self._limit + 2 :].sum()
-                        counts[2 * self._limit + 2 :] = 0
+                        counts[0] += counts[2 * limit + 2 :].sum()
+                        counts[2 * limit + 2 :] = 0
                 self.counts[(*material, name)] = ValueCounts(classes, positions)
         self.mutual_zugzwangs = self._find_zugzwangs()
 
@@ -142,11 +132,6 @@ class SolvedGame:
     def group(self) -> tuple[Symmetry, ...]:
         """Symmetries that preserve the start. Classes are formed under these symmetries."""
         return self._solver.group
-
-    @property
-    def unforced(self) -> Wdl:
-        """Value of a position where neither side can force a win: ``draw`` or ``unresolved``."""
-        return unforced(self.variant)
 
     def total(self, side: SideName | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
         """Return the total counts for a given side to move and material.
@@ -173,53 +158,14 @@ class SolvedGame:
         classes, positions = np.sum([(counts.classes, counts.positions) for counts in chosen], axis=0)
         return ValueCounts(classes, positions)
 
-    def probe(self, position: PositionLike) -> Verdict:
-        """Return the value of an undecided position, whether or not it is reachable.
-
-        Parameters
-        ----------
-        position : Position, Board or str
-            The position. A board's history is ignored.
-
-        Returns
-        -------
-        Verdict
-            The value of the position.
-
-        Raises
-        ------
-        InputError
-            If the position is not an undecided position of this variant.
-        """
-        value = self._value(as_position(position, self.variant))
-        return verdict_of(within_limit(value, self._limit), unforced=self.unforced)
-
-    def _value(self, position: Position) -> int:
-        """Return the value of an undecided position as if there were no move limit."""
+    def stored_value(self, position: PositionLike) -> int:
+        """Return the value of an undecided position, whether or not it is reachable, as if there were no move limit."""
+        position = as_position(position, self.variant)
         material = position.material
         if material not in self._solver.items:
             raise InputError(f"is not an undecided position of {self.variant.name}", subject=f"position '{position}'")
         entry = self._solver.tier_index(material).rank(position)
-        value: int = value_of_code(code_of(int(self._solver.items[material][position.side == "b"][entry])))
-        return value
-
-    def line(self, position: PositionLike) -> tuple[Move, ...]:
-        """Return best play from a position to the end of the game.
-
-        Parameters
-        ----------
-        position : Position, Board or str
-            The position at the start of the line.
-
-        Returns
-        -------
-        tuple of Move
-            The moves; empty if neither side can force a win.
-        """
-        here = as_position(position, self.variant)
-        if self.probe(here).dtm is None:
-            return ()
-        return best_line(unlimited_board(self.variant, here), lambda board: self._value(board.position))
+        return int(value_of_code(code_of(int(self._solver.items[material][position.side == "b"][entry]))))
 
     def deepest(self) -> Position | None:
         """Return a reachable position whose win or loss takes the most plies. The first in tier order is chosen.
@@ -241,25 +187,14 @@ class SolvedGame:
         return index.unrank(entry, "w" if side == "white" else "b")
 
     def _find_zugzwangs(self) -> dict[str, int]:
-        full = half = 0
-        for material, (white, black) in self._solver.items.items():
+        counts, values = {"full": 0, "half": 0}, value_table(self.variant.rules.move_limit)
+        for material, sides in self._solver.items.items():
             marks = self._marks[material]
             both = (marks[0] != 0) & (marks[1] != 0)
-            scores = [_scores(items[both], self._limit) for items in (white, black)]
-            # In a mutual zugzwang, white is worse off if white is to move than if black is to move.
-            loses = scores[0] < -scores[1]
-            full += int((loses & (scores[0] == -1) & (scores[1] == -1)).sum())
-            half += int((loses & ((scores[0] == 0) | (scores[1] == 0))).sum())
-        return {"full": full, "half": half}
-
-
-def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
-    """Return each item's score for the side to move: 1 for a win, -1 for a loss, 0 if neither is forced."""
-    codes = code_of(items)
-    forced = codes != 0
-    if limit is not None:
-        forced &= plies_of(codes) <= limit
-    return np.where(forced, np.where(is_loss(codes), -1, 1), 0).astype(np.int8)
+            found = mutual_zugzwangs(*(values[code_of(items[both])] for items in sides))
+            for kind, mask in found.items():
+                counts[kind] += int(mask.sum())
+        return counts
 
 
 def memory_needed(variant: VariantLike) -> int:

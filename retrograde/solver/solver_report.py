@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograde.solver.solution import SolvedGame, ValueCounts, solve_game
 from tablut.indexing import PlacementIndex
-from tablut.indexing.values import is_loss, plies_of
+from tablut.indexing.values import is_loss, plies_of, unforced
 from tablut.position import SIDES, Position
 from tablut.results import Result
 from tablut.variants import as_variant
@@ -134,10 +134,10 @@ def solve_report(
 def _both(solved: SolvedGame, material: tuple[int, int] | None, *, up_to_symmetry: bool) -> dict[str, SideCounts]:
     found = {}
     for side in SIDES:
-        win, unforced, loss = solved.total(side, material).totals(up_to_symmetry=up_to_symmetry)
-        unresolved = solved.unforced == "unresolved"
+        win, neither, loss = solved.total(side, material).totals(up_to_symmetry=up_to_symmetry)
+        unresolved = unforced(solved.variant) == "unresolved"
         found[f"{side}_to_move"] = SideCounts(
-            win=win, draw=0 if unresolved else unforced, loss=loss, unresolved=unforced if unresolved else 0
+            win=win, draw=0 if unresolved else neither, loss=loss, unresolved=neither if unresolved else 0
         )
     return found
 

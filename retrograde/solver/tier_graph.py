@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from functools import lru_cache
 from math import comb
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,8 +10,9 @@ import networkx as nx
 
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.indexing.tiers import TierIndex
+from tablut.indexing.tiers import tier_index
 from tablut.variants import as_variant
+from tablut.variants.model import derived
 from tablut.work.machine import physical_memory
 from tablut.work.progress import duration, plural, size_text
 
@@ -55,7 +55,7 @@ def tier_graph(
     return whole.subgraph(wanted)
 
 
-@lru_cache(maxsize=64)
+@derived
 def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
     most = 1 + variant.attackers + variant.defenders if men is None else men
     if most < 2:
@@ -115,7 +115,7 @@ _INDEXED: Final = 1 << 31
 """Limit on the number of combinations of a king's cell and row soldiers that the index can number."""
 
 
-@lru_cache(maxsize=1024)
+@derived
 def tier_bytes(variant: Variant, material: Material) -> int:
     """Return the number of bytes needed to solve a tier in memory.
 
@@ -124,10 +124,10 @@ def tier_bytes(variant: Variant, material: Material) -> int:
     graph = tier_graph(variant)
     needed = [material, *graph.successors(material)]
     classes: int = sum(-(-graph.nodes[tier]["positions"] // len(variant.symmetries)) for tier in needed)
-    return _ITEM_BYTES * classes + sum(_INDEX_BYTES * _combinations(variant, tier) for tier in needed)
+    return _ITEM_BYTES * classes + sum(_INDEX_BYTES * tier_index(variant, *tier).combinations for tier in needed)
 
 
-@lru_cache(maxsize=1024)
+@derived
 def least_memory(variant: Variant, material: Material) -> int:
     """Return an amount of memory, in bytes, that suffices to build a tier.
 
@@ -140,14 +140,14 @@ def least_memory(variant: Variant, material: Material) -> int:
         return tier_bytes(variant, material)
     needed = [material, *tier_graph(variant).successors(material)]
     near = 1 + 2 * (variant.size - 1) * (defenders + 1)
-    entries = max(TierIndex(variant, *material).widths)
+    entries = max(tier_index(variant, *material).widths)
     for tier in needed:
-        index = TierIndex(variant, *tier)
+        index = tier_index(variant, *tier)
         # Count the rows that white's moves or black's captures lead to. In a tier without defenders, count all of a
         # king's rows.
         rows = near if tier[1] == defenders else comb(defenders, tier[1]) if tier[1] else index.row_space
         entries += rows * max(index.widths)
-    tables = sum((_INDEX_BYTES + _WINDOW_BYTES) * _combinations(variant, tier) for tier in needed)
+    tables = sum((_INDEX_BYTES + _WINDOW_BYTES) * tier_index(variant, *tier).combinations for tier in needed)
     return _ITEM_BYTES * entries + tables + row_array_sizes(variant, material).bytes
 
 
@@ -161,13 +161,6 @@ def too_little(variant: Variant, material: Material, memory: int, workers: int =
         value=f"{memory >> 20} MiB",
         remedy=f"give it {enough} MiB",
     )
-
-
-@lru_cache(maxsize=1024)
-def _combinations(variant: Variant, material: Material) -> int:
-    """Return the number of combinations of a king's cell and row soldiers in a tier's index."""
-    index = TierIndex(variant, *material)
-    return index.row_space * len(index.kings.representatives)
 
 
 class BuildEstimate(NamedTuple):
@@ -225,7 +218,7 @@ def estimate_build(
         scratch=round(_SLICE_BYTES * max((classes[material] for material in sliced), default=0)),
         stored=round(_STORED_BYTES * whole),
         seconds=whole / CLASSES_A_SECOND,
-        indexable=all(_combinations(variant, material) < _INDEXED for material in todo),
+        indexable=all(tier_index(variant, *material).combinations < _INDEXED for material in todo),
     )
 
 

@@ -131,7 +131,7 @@ def slides_can_be_taken_back(variant: Variant) -> bool:
     """Return whether every slide can be reversed by the same piece, whatever else stands on the line."""
     regions = variant.regions
     standing: dict[Mover, AbstractSet[int]] = {
-        "attacker": regions.free_cells | regions.camp_cells,
+        "attacker": regions.soldier_cells,
         "defender": regions.free_cells,
         "king": regions.king_cells,
     }

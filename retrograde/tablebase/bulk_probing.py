@@ -24,7 +24,7 @@ from tablut.engine.tables import Tables, build_tables
 from tablut.errors import InputError, output_failure
 from tablut.indexing.tier_kernels import SCRATCH, entry_of
 from tablut.indexing.tier_tables import ADDRESS, WIDE, TierTables, TierValues, code_at, tier_tables
-from tablut.indexing.tiers import TierIndex
+from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import ALIAS_CODE, plies_of, value_of_code
 from tablut.position import SIDES, SideName
 from tablut.work.files import reserve
@@ -116,18 +116,18 @@ _BITS = 62
 
 
 @inlined
-def _cells(t: Tables, word: NDArray[np.uint64], start: int, cells: NDArray[np.uint8]) -> None:
+def _cells(rules: Tables, word: NDArray[np.uint64], start: int, cells: NDArray[np.uint8]) -> None:
     """Write the cells of a position's attackers or defenders. Their bits begin at ``start``."""
     count = I64(0)
-    if is_wide(t.exposed):
-        for first in range(0, t.cells, _BITS):
-            bits = field(word, start + first, min(t.cells - first, _BITS))
+    if is_wide(rules.exposed):
+        for first in range(0, rules.cells, _BITS):
+            bits = field(word, start + first, min(rules.cells - first, _BITS))
             while bits:
                 cells[count] = first + trailing_zeros(bits)
                 bits &= bits - 1
                 count += 1
         return
-    low, high = board_bits(word, t.words, start, t.cells)
+    low, high = board_bits(word, rules.words, start, rules.cells)
     while low != U64(0):
         cells[count] = trailing_zeros(low)
         low &= low - U64(1)
@@ -141,7 +141,7 @@ def _cells(t: Tables, word: NDArray[np.uint64], start: int, cells: NDArray[np.ui
 @kernel
 def look_up(
     tables: Tables,
-    index: TierTables,
+    numbering: TierTables,
     places: NDArray[np.int64],
     values: NDArray[np.int16],
     words: NDArray[np.uint64],
@@ -149,22 +149,22 @@ def look_up(
     missing: int,
 ) -> None:
     """Write the values of positions in an index's first tier, or ``missing`` for positions without an entry."""
-    t, x = flat(tables), flat(index)
-    soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
+    rules, index = flat(tables), flat(numbering)
+    soldiers, numbers = np.empty(2 * rules.cells, dtype=numbering.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
-    white = advance(black, t.cells)
-    width = king_width(t)
+    white = advance(black, rules.cells)
+    width = king_width(rules)
     for number in range(len(words)):
         results[number] = missing
-        word = advance(pointer(words), number * t.words)
-        _cells(t, word, 0, black)
-        _cells(t, word, t.cells, white)
-        king = field(word, 2 * t.cells, width)
+        word = advance(pointer(words), number * rules.words)
+        _cells(rules, word, 0, black)
+        _cells(rules, word, rules.cells, white)
+        king = field(word, 2 * rules.cells, width)
         entry = I64(-1)
-        if king < t.cells:
-            entry = entry_of(x, I64(0), king, black, white, scratch)
+        if king < rules.cells:
+            entry = entry_of(index, I64(0), king, black, white, scratch)
         if entry >= 0:
-            side = field(word, 2 * t.cells + width, 1)
+            side = field(word, 2 * rules.cells + width, 1)
             results[number] = values[code_at(at, side, entry)]
     keep(soldiers)
     keep(numbers)
@@ -244,9 +244,9 @@ def tiers_within(store: Store, memory: int) -> TierValues | None:
 
 def _bytes_of(store: Store, material: tuple[int, int]) -> int:
     """Return an upper bound on the number of bytes that a tier takes in memory, including its index."""
-    tier, plain = store.tier(*material), TierIndex(store.variant, *material)
+    tier, plain = store.tier(*material), tier_index(store.variant, *material)
     width: int = sum(np.dtype(getattr(tier.record, side).dtype).itemsize for side in SIDES)
-    return width * tier.entries + _INDEX_BYTES * len(plain.kings.representatives) * plain.row_space
+    return width * tier.entries + _INDEX_BYTES * plain.combinations
 
 
 # -- arrays in files of a scratch folder -------------------------------------------------

@@ -25,68 +25,37 @@ ply, after which the rules decide the game.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from cachetools import LRUCache
 
 from retrograde.tablebase.store import Store, StoredTier, TablebaseError, open_store
-from tablut.board import Board
 from tablut.errors import InputError, numbers, whole_number
 from tablut.formats.reading import PositionLike, as_position
-from tablut.indexing.values import (
-    MISSING,
-    Verdict,
-    Wdl,
-    a_ply_earlier,
-    unforced,
-    value_of_code,
-    verdict_of,
-    within_limit,
-)
-from tablut.position import Move, Position, SideName
-from tablut.prober import MissingTableError
+from tablut.indexing.values import MISSING, value_of_code
+from tablut.position import SideName
+from tablut.prober import MissingTableError, TierProber
 from tablut.variants import Variant, VariantLike, as_variant, variant_names
 from tablut.work.files import store_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
 
     from retrograde.tablebase.bulk_probing import BatchProber
     from tablut.indexing.tier_tables import TierValues
 
-__all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
+__all__ = ["Tablebase", "open_tablebase", "prober_for", "shipped_store"]
 
 CACHE_BYTES: Final = 256 << 20
 """Default limit on the memory for unpacked chunks, in bytes. The ashton tiers of up to five men take 170 MiB."""
 
 
-class RatedMove(NamedTuple):
-    """A move and its value for the side that makes it.
-
-    Attributes
-    ----------
-    move : Move
-        The move.
-    wdl : {'win', 'draw', 'loss', 'unresolved'}
-        The move's value for the side that makes it.
-    dtm : int or None
-        Plies to the end of the game, including the move itself; None if neither side can force a win.
-    """
-
-    move: Move
-    wdl: Wdl
-    dtm: int | None
-
-
-class Tablebase:
+class Tablebase(TierProber):
     """An open tablebase, which can be probed from several threads; see `open_tablebase`.
 
     A copied or unpickled tablebase opens the same folder again.
@@ -109,7 +78,6 @@ class Tablebase:
     @numbers(cache_bytes=whole_number)
     def __init__(self, store: Store, cache_bytes: int = CACHE_BYTES) -> None:
         self.store, self.variant = store, store.variant
-        self._unforced = unforced(self.variant)
         self._cells = self.variant.size**2
         # Unpacked chunks, by material, side and number.
         self._chunks: Any = LRUCache(cache_bytes, getsizeof=lambda chunk: chunk.nbytes)
@@ -152,61 +120,8 @@ class Tablebase:
 
     # -- one position ------------------------------------------------------------------
 
-    def probe(self, position: PositionLike) -> Verdict:
-        """Return the value of an undecided position and its distance to the end.
-
-        Parameters
-        ----------
-        position : Position, Board or str
-            The position. Under a move limit, the plies already made on a board count.
-
-        Returns
-        -------
-        Verdict
-            Value of the position for the side to move.
-
-        Raises
-        ------
-        MissingTableError
-            If the position's material is not covered.
-        InputError
-            If the position is not undecided in this variant, or is a board of another variant.
-        TablebaseError
-            If the tablebase is damaged.
-        """
-        return verdict_of(self.value(position), unforced=self._unforced)
-
-    def value(self, position: PositionLike) -> int:
-        """Return the value of an undecided position as a signed number.
-
-        Raises the same errors as `probe`.
-
-        Parameters
-        ----------
-        position : Position, Board or str
-            The position. Under a move limit, the plies already made on a board count.
-
-        Returns
-        -------
-        int
-            The value; see `tablut.indexing.values.verdict_of`.
-        """
-        if isinstance(position, Board):
-            if position.variant != self.variant and not position.variant.same_game(self.variant):
-                raise InputError(
-                    f"belongs to {position.variant.name}, but the tablebase is of another game, {self.variant.name}",
-                    subject=f"position '{position.position}'",
-                )
-            place, plies = position.position, position.ply
-        else:
-            place, plies = position if isinstance(position, Position) else as_position(position, self.variant), 0
-        limit = self.variant.rules.move_limit
-        return within_limit(self.stored_value(place), None if limit is None else limit - plies)
-
     def stored_value(self, position: PositionLike) -> int:
         """Return the stored value of an undecided position, as if there were no move limit.
-
-        Raises the same errors as `probe`.
 
         Parameters
         ----------
@@ -217,6 +132,15 @@ class Tablebase:
         -------
         int
             The value; see `tablut.indexing.values.verdict_of`.
+
+        Raises
+        ------
+        MissingTableError
+            If the position's material is not covered.
+        InputError
+            If the position is not undecided in this variant, or is a board of another variant.
+        TablebaseError
+            If the tablebase is damaged.
         """
         position = as_position(position, self.variant)
         cells, side = position.cells, position.side
@@ -254,35 +178,6 @@ class Tablebase:
             with self._lock:
                 self._chunks[key] = chunk
         return chunk
-
-    # -- moves -------------------------------------------------------------------------
-
-    def best_moves(self, board: Board) -> list[RatedMove]:
-        """Return the legal moves on a board and their values for the side to move, from the best to the worst.
-
-        Wins come first, beginning with the quickest win. Losses come last, beginning with the slowest loss. A move that
-        ends the game has the value that follows from the rules. The same applies if the game ends by repetition or by
-        the move limit.
-
-        Parameters
-        ----------
-        board : Board
-            The board. It is not changed.
-
-        Returns
-        -------
-        list of RatedMove
-            All legal moves, from the best to the worst.
-
-        Raises
-        ------
-        MissingTableError
-            If a move leads to material that is not covered.
-        InputError
-            If the board belongs to another game.
-        """
-        self.value(board)
-        return sorted(rated_moves(board, self.value), key=_merit)
 
     # -- many positions ----------------------------------------------------------------
 
@@ -337,48 +232,6 @@ class Tablebase:
         from retrograde.tablebase.bulk_probing import tiers_within
 
         return tiers_within(self.store, memory)
-
-
-def rated_moves(board: Board, value: Callable[[Board], int]) -> list[RatedMove]:
-    """Return the legal moves on a board with their values for the side to move.
-
-    ``value`` is a function that returns the value of an undecided position on a board for the side to move.
-    """
-    board, word = board.copy(), unforced(board.variant)
-    rated = []
-    for move in list(board.legal_moves):
-        mover = board.turn
-        board.push(move)
-        outcome = board.outcome()
-        if outcome is None:
-            verdict = verdict_of(a_ply_earlier(value(board)), unforced=word)
-        elif outcome.winner is None:
-            verdict = Verdict("draw", None)
-        else:
-            verdict = Verdict("win" if outcome.winner == mover else "loss", 1)
-        board.pop()
-        rated.append(RatedMove(move, *verdict))
-    return rated
-
-
-def best_line(board: Board, value: Callable[[Board], int]) -> tuple[Move, ...]:
-    """Return best play by both sides to the end of the game, or no moves if neither side can force a win."""
-    board, line = board.copy(), []
-    while board.outcome() is None and value(board):
-        line.append(min(rated_moves(board, value), key=_merit).move)
-        board.push(line[-1])
-    return tuple(line)
-
-
-def unlimited_board(variant: Variant, position: Position) -> Board:
-    """Return a board without a move limit, for use with stored values, which ignore the limit."""
-    return Board(replace(variant, rules=variant.rules.model_copy(update={"move_limit": None})), position)
-
-
-def _merit(rated: RatedMove) -> tuple[int, int]:
-    if rated.wdl == "win":
-        return 0, rated.dtm or 0
-    return (2, -(rated.dtm or 0)) if rated.wdl == "loss" else (1, 0)
 
 
 def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebase:

@@ -8,7 +8,7 @@ entries are examined one by one. Each listed position also represents its symmet
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,18 @@ def list_positions(
         position = store.tier(*chosen[number]).index.unrank(entry, "b" if side else "w")
         listed.append(Listed(position, *verdict_of(value, unforced=word)))
     return QueryResult(count, listed)
+
+
+def mutual_zugzwangs(white: NDArray[Any], black: NDArray[Any]) -> dict[str, NDArray[np.bool_]]:
+    """Return masks of the ``full`` and ``half`` mutual zugzwangs, given the values with white and with black to move.
+
+    In a mutual zugzwang, white is worse off if white is to move than if black is to move.
+    """
+    white, black = np.sign(white), np.sign(black)
+    return {
+        "full": (white < 0) & (black < 0),
+        "half": (white < -black) & ((white == 0) | (black == 0)),
+    }
 
 
 class _Match(NamedTuple):
@@ -179,10 +191,8 @@ class _Reader:
         for number, tier in self._tiers():
             for start, stop in slices(tier.entries, _SLICE):
                 values = [self._values[tier.read(side, start, stop)] for side in SIDES]
-                white, black = np.sign(values[0]), np.sign(values[1])
-                full = (white < 0) & (black < 0)
-                half = (white < -black) & ((white == 0) | (black == 0))
-                chosen = {"full": full, "half": half}.get(query.zugzwang or "", full | half)
+                found = mutual_zugzwangs(*values)
+                chosen = found.get(query.zugzwang or "", found["full"] | found["half"])
                 for side in self._sides():
                     entries = start + np.flatnonzero(chosen & self._fits(values[side]))
                     entries = entries[self._real(number, side, entries)]

@@ -5,8 +5,7 @@ proved as well. The proof uses an independent decoding to enumerate the placemen
 Every image of every placement must be ranked to the placement's entry, and the sizes of the orbits must add up to the
 number of placements. No placement can then be missing.
 
-The terms *row*, *column* and *entry* are defined in `retrograde.solver.kernels`. In compiled functions, t is the rules,
-x the tier index, d all of a thread's data, and w its working arrays.
+The terms *row*, *column* and *entry* are defined in `retrograde.solver.kernels`.
 """
 
 from __future__ import annotations
@@ -187,16 +186,16 @@ def _write_combination(listing: Listing, rank: int, men: int, spots: int, number
 
 
 @inlined
-def _open_row(d: ProofData, row: int, king: int) -> None:
+def _open_row(data: ProofData, row: int, king: int) -> None:
     """Make a row the current row: write its row soldiers' cells and the cells that remain for column soldiers.
 
     The function takes O(cells * men) time.
     """
-    listing, w = d.listing, d.memory
-    soldiers = w.white if listing.row_kind == 1 else w.black
-    _write_combination(listing, listing.combination[row], listing.row_men, listing.row_spots, w.column)
+    listing, memory = data.listing, data.memory
+    soldiers = memory.white if listing.row_kind == 1 else memory.black
+    _write_combination(listing, listing.combination[row], listing.row_men, listing.row_spots, memory.column)
     for k in range(listing.row_men):
-        soldiers[k] = listing.row_cell[w.column[k]]
+        soldiers[k] = listing.row_cell[memory.column[k]]
     left = I64(0)
     for k in range(listing.column_spots):
         cell = I64(listing.column_cell[k])
@@ -204,32 +203,32 @@ def _open_row(d: ProofData, row: int, king: int) -> None:
         for soldier in range(listing.row_men):
             taken = taken or I64(soldiers[soldier]) == cell
         if not taken:
-            w.left[left] = cell
+            memory.left[left] = cell
             left += 1
-    for change in range(1 + (listing.row_men + 1) * d.tiers.square.cells):
-        w.row_first[change] = _UNSEEN
+    for change in range(1 + (listing.row_men + 1) * data.tiers.square.cells):
+        memory.row_first[change] = _UNSEEN
 
 
 @inlined
-def _first_column(d: ProofData) -> None:
+def _first_column(data: ProofData) -> None:
     """Set the current row's column soldiers to their first combination."""
-    for k in range(d.listing.column_men):
-        d.memory.column[k] = k
+    for k in range(data.listing.column_men):
+        data.memory.column[k] = k
 
 
 @inlined
-def _next_column(d: ProofData) -> None:
+def _next_column(data: ProofData) -> None:
     """Write the column soldiers' cells, and advance to their next combination."""
-    w, men = d.memory, d.listing.column_men
-    soldiers = w.black if d.listing.row_kind == 1 else w.white
+    memory, men = data.memory, data.listing.column_men
+    soldiers = memory.black if data.listing.row_kind == 1 else memory.white
     for k in range(men):
-        soldiers[k] = w.left[w.column[k]]
+        soldiers[k] = memory.left[memory.column[k]]
     # Increase the lowest number that can be increased, and reset all lower numbers.
     k = I64(0)
-    while k + 1 < men and w.column[k] + 1 == w.column[k + 1]:
-        w.column[k] = k
+    while k + 1 < men and memory.column[k] + 1 == memory.column[k + 1]:
+        memory.column[k] = k
         k += 1
-    w.column[k] += 1
+    memory.column[k] += 1
 
 
 # -- the rows after plies ------------------------------------------------------------------------
@@ -247,49 +246,54 @@ _SYMMETRIC: Final = -3
 
 @called
 def _entry_at(
-    x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8], scratch: NDArray[np.int64]
+    index: TierTables,
+    tier: int,
+    king: int,
+    black: NDArray[np.uint8],
+    white: NDArray[np.uint8],
+    scratch: NDArray[np.int64],
 ) -> int:
     """Return a position's entry. The call to `tablut.indexing.tier_kernels.entry_of` is not inlined."""
-    return entry_of(x, tier, king, black, white, scratch)
+    return entry_of(index, tier, king, black, white, scratch)
 
 
 @called
-def _look_up_row(d: ProofData, change: int, king: int) -> None:
+def _look_up_row(data: ProofData, change: int, king: int) -> None:
     """Look up the row for the current king and row soldiers, and record it for a change, in O(cells * men) time."""
-    x, w, cells = d.tiers, d.memory, d.tiers.square.cells
-    row_cells = w.white if d.listing.row_kind == 1 else w.black
-    first, element, others = row_of(x, d.tier, king, row_cells, w.scratch)
-    w.row_first[change] = I64(_NOWHERE) if first < 0 else I64(_SYMMETRIC) if others != 0 else first
-    if first < 0 or others != 0 or d.listing.column_men == 0:
+    index, memory, cells = data.tiers, data.memory, data.tiers.square.cells
+    row_cells = memory.white if data.listing.row_kind == 1 else memory.black
+    first, element, others = row_of(index, data.tier, king, row_cells, memory.scratch)
+    memory.row_first[change] = I64(_NOWHERE) if first < 0 else I64(_SYMMETRIC) if others != 0 else first
+    if first < 0 or others != 0 or data.listing.column_men == 0:
         return
-    orbit = I64(x.square.king[king])
+    orbit = I64(index.square.king[king])
     for cell in range(cells):
-        image = I64(x.square.image[element * cells + cell])
-        number = place_of(x, orbit, w.scratch, d.listing.row_men, image)
-        w.row_place[change * cells + cell] = number + 1
+        image = I64(index.square.image[element * cells + cell])
+        number = place_of(index, orbit, memory.scratch, data.listing.row_men, image)
+        memory.row_place[change * cells + cell] = number + 1
 
 
 @inlined
-def _entry_after(d: ProofData, change: int, king: int) -> int:
+def _entry_after(data: ProofData, change: int, king: int) -> int:
     """Return the entry for the position of the current men, or -1 if it has none.
 
     ``change`` is the change of the current row that leads to this position's row.
     """
-    x, w, cells = d.tiers, d.memory, d.tiers.square.cells
-    if w.row_first[change] == _UNSEEN:
-        _look_up_row(d, change, king)
-    first = w.row_first[change]
+    index, memory, cells = data.tiers, data.memory, data.tiers.square.cells
+    if memory.row_first[change] == _UNSEEN:
+        _look_up_row(data, change, king)
+    first = memory.row_first[change]
     if first == _NOWHERE:
         return I64(-1)
     if first == _SYMMETRIC:
-        return _entry_at(x, d.tier, king, w.black, w.white, w.scratch)
-    column_cells = w.black if d.listing.row_kind == 1 else w.white
-    for k in range(d.listing.column_men):
-        number = I64(w.row_place[change * cells + I64(column_cells[k])]) - 1
+        return _entry_at(index, data.tier, king, memory.black, memory.white, memory.scratch)
+    column_cells = memory.black if data.listing.row_kind == 1 else memory.white
+    for k in range(data.listing.column_men):
+        number = I64(memory.row_place[change * cells + I64(column_cells[k])]) - 1
         if number < 0:
             return I64(-1)
-        sort_in(w.scratch, k, number)
-    return first + rank_places(x.square.binomial, x.square.most, w.scratch, d.listing.column_men)
+        sort_in(memory.scratch, k, number)
+    return first + rank_places(index.square.binomial, index.square.most, memory.scratch, data.listing.column_men)
 
 
 # -- the proof ---------------------------------------------------------------------------------
@@ -312,25 +316,27 @@ _FAR: Final = 1 << 20
 
 
 @called
-def _made_code(d: ProofData, side: int, move: int) -> int:
+def _made_code(data: ProofData, side: int, move: int) -> int:
     """Make a move, take it back, and return its successor's stored code.
 
     The result can also be `_UNPROVED`, `_WON`, `_LOST` or `_QUIET`.
     """
-    t, x, w = d.tables, d.tiers, d.memory
-    undo, outcome = make(t, w.board, move)
+    rules, index, memory = data.tables, data.tiers, data.memory
+    undo, outcome = make(rules, memory.board, move)
     if outcome != UNDECIDED:
-        unmake(t, w.board, undo)
+        unmake(rules, memory.board, undo)
         return I64(_WON) if winner_of(outcome) == side else I64(_LOST)
     if undo_captured(undo) == 0:
-        unmake(t, w.board, undo)
+        unmake(rules, memory.board, undo)
         return I64(_QUIET)
-    tier, entry = tier_at(x, count_of(t, w.board, 1), count_of(t, w.board, 0)), I64(-1)
+    tier, entry = tier_at(index, count_of(rules, memory.board, 1), count_of(rules, memory.board, 0)), I64(-1)
     if tier >= 0:
-        men_of_board(t, w.board, w.spare_black, w.spare_white)
-        entry = _entry_at(x, tier, king_of(t, w.board), w.spare_black, w.spare_white, w.scratch)
-    unmake(t, w.board, undo)
-    return code_at(d.places, 2 * tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
+        men_of_board(rules, memory.board, memory.spare_black, memory.spare_white)
+        entry = _entry_at(
+            index, tier, king_of(rules, memory.board), memory.spare_black, memory.spare_white, memory.scratch
+        )
+    unmake(rules, memory.board, undo)
+    return code_at(data.places, 2 * tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
 
 
 @inlined
@@ -344,79 +350,92 @@ def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
 
 
 @inlined
-def _free_men(d: ProofData, side: int, king: int) -> int:
+def _free_men(data: ProofData, side: int, king: int) -> int:
     """Return the number of a side's men that can slide along both their rank and their file."""
-    t, w, tier = d.tables, d.memory, d.tiers.tier
-    men, cells, slides = tier.defenders[d.tier], w.white, t.defender_slides
+    rules, memory, tier = data.tables, data.memory, data.tiers.tier
+    men, cells, slides = tier.defenders[data.tier], memory.white, rules.defender_slides
     if side == 1:
-        men, cells, slides = tier.attackers[d.tier], w.black, t.attacker_slides
+        men, cells, slides = tier.attackers[data.tier], memory.black, rules.attacker_slides
     free = I64(0)
     for k in range(men):
-        along_rank, along_file = slides_from(t, w.board, slides, I64(cells[k]))
+        along_rank, along_file = slides_from(rules, memory.board, slides, I64(cells[k]))
         free += I64(along_rank != 0 and along_file != 0)
     if side == 0:
-        along_rank, along_file = slides_from(t, w.board, t.king_slides, king)
+        along_rank, along_file = slides_from(rules, memory.board, rules.king_slides, king)
         free += I64(along_rank != 0 and along_file != 0)
     return free
 
 
 @inlined
-def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
+def _leaves_moves(data: ProofData, side: int, king: int) -> bool:
     """Return whether both sides certainly have a legal move after any ply by ``side`` that captures nothing.
 
     A piece that arrives on a cell can block the rank or the file of another man, but not both. Vacating a cell blocks
     nothing.
     """
-    return _free_men(d, side ^ 1, king) > 0 and _free_men(d, side, king) > 1
+    return _free_men(data, side ^ 1, king) > 0 and _free_men(data, side, king) > 1
 
 
 @inlined
-def _successor_code(d: ProofData, side: int, king: int, move: int, certain: bool) -> int:
+def _successor_code(data: ProofData, side: int, king: int, move: int, certain: bool) -> int:
     """Return the stored code of a move's successor, or `_UNPROVED`, `_WON` or `_LOST`.
 
     ``certain`` means that both sides are known to have a legal move afterwards. A move is then made on the board only
     if it is an escape or may capture.
     """
-    t, w, cells = d.tables, d.memory, d.tiers.square.cells
-    start, target = start_of(t, move), target_of(t, move)
+    rules, memory, cells = data.tables, data.memory, data.tiers.square.cells
+    start, target = start_of(rules, move), target_of(rules, move)
     royal = side == 0 and start == king
-    escapes = royal and t.escapes[target] != 0
-    if not certain or escapes or may_capture(t, w.board, side, target, target if royal else king):
-        code = _made_code(d, side, move)
+    escapes = royal and rules.escapes[target] != 0
+    if not certain or escapes or may_capture(rules, memory.board, side, target, target if royal else king):
+        code = _made_code(data, side, move)
         if code != _QUIET:
             return code
     if royal:
-        entry = _entry_after(d, 1 + d.listing.row_men * cells + target, target)
+        entry = _entry_after(data, 1 + data.listing.row_men * cells + target, target)
     else:
-        own = w.black if side == 1 else w.white
+        own = memory.black if side == 1 else memory.white
         place = _replace(own, start, target)
-        change = I64(0) if side == d.listing.row_kind else 1 + place * cells + target
-        entry = _entry_after(d, change, king)
+        change = I64(0) if side == data.listing.row_kind else 1 + place * cells + target
+        entry = _entry_after(data, change, king)
         own[place] = start
-    return code_at(d.places, 2 * d.tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
+    return code_at(data.places, 2 * data.tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
 
 
 @inlined
-def _prove(d: ProofData, side: int, king: int) -> int:
+def _won(plies: int) -> int:
+    """Return the code for a win in the given number of plies."""
+    return 2 * plies
+
+
+@inlined
+def _lost(plies: int) -> int:
+    """Return the code for a loss in the given number of plies."""
+    return 2 * plies + 1
+
+
+@inlined
+def _prove(data: ProofData, side: int, king: int) -> int:
     """Derive the current position's code from its successors' codes.
 
     The result is `_UNPROVED` if a successor has no entry.
     """
-    t, w = d.tables, d.memory
-    put_side(t, w.board, side)
-    count = generate(t, w.board, w.moves)
+    rules, memory = data.tables, data.memory
+    put_side(rules, memory.board, side)
+    count = generate(rules, memory.board, memory.moves)
     if count == 0:
-        return I64(1)
+        return _lost(I64(0))
     # Only some rules require this check after every ply.
-    certain = (t.either_after_ply == 0 or _leaves_moves(d, side, king)) and not may_end_afar(t, w.board, side)
+    certain = rules.either_after_ply == 0 or _leaves_moves(data, side, king)
+    certain = certain and not may_end_afar(rules, memory.board, side)
     best, worst, safe = I64(_FAR), I64(0), False
     for number in range(count):
-        code = _successor_code(d, side, king, I64(w.moves[number]), certain)
+        code = _successor_code(data, side, king, I64(memory.moves[number]), certain)
         if code == _UNPROVED:
             return code
         if code == _WON:
             # No win is quicker than a win in one ply.
-            return I64(2)
+            return _won(I64(1))
         if code == _LOST:
             worst = max(worst, I64(1))
         elif code == 0:
@@ -426,28 +445,28 @@ def _prove(d: ProofData, side: int, king: int) -> int:
         else:
             worst = max(worst, plies_of(code) + 1)
     if best < _FAR:
-        return 2 * best
-    return I64(0) if safe else 2 * worst + 1
+        return _won(best)
+    return I64(0) if safe else _lost(worst)
 
 
 @inlined
-def _orbit(d: ProofData, entry: int, king: int) -> int:
+def _orbit(data: ProofData, entry: int, king: int) -> int:
     """Return the size of a placement's orbit, or -1 if one of its images is ranked to another entry."""
-    x, w, order = d.tiers, d.memory, d.listing.order
-    attackers, defenders = x.tier.attackers[d.tier], x.tier.defenders[d.tier]
+    index, memory, order = data.tiers, data.memory, data.listing.order
+    attackers, defenders = index.tier.attackers[data.tier], index.tier.defenders[data.tier]
     stabiliser = I64(1)
     # Element 0 is the identity.
     for element in range(1, order):
-        table = advance(d.listing.image, element * x.square.cells)
+        table = advance(data.listing.image, element * index.square.cells)
         for k in range(attackers):
-            w.spare_black[k] = table[I64(w.black[k])]
+            memory.spare_black[k] = table[I64(memory.black[k])]
         for k in range(defenders):
-            w.spare_white[k] = table[I64(w.white[k])]
+            memory.spare_white[k] = table[I64(memory.white[k])]
         moved = I64(table[king])
-        if _entry_at(x, d.tier, moved, w.spare_black, w.spare_white, w.scratch) != entry:
+        if _entry_at(index, data.tier, moved, memory.spare_black, memory.spare_white, memory.scratch) != entry:
             return I64(-1)
-        if moved == king and _are_same(w.black, w.spare_black, attackers):
-            stabiliser += I64(_are_same(w.white, w.spare_white, defenders))
+        if moved == king and _are_same(memory.black, memory.spare_black, attackers):
+            stabiliser += I64(_are_same(memory.white, memory.spare_white, defenders))
     return order // stabiliser
 
 
@@ -486,40 +505,40 @@ def _settle(tally: ProofTally, entry: int, side: int, stored: int, proved: int) 
 
 
 @inlined
-def _prove_row(d: ProofData, row: int, king: int, start: int, width: int) -> None:
+def _prove_row(data: ProofData, row: int, king: int, start: int, width: int) -> None:
     """Prove all positions of a row, in O(entries * moves) time."""
-    w = d.memory
-    _open_row(d, row, king)
-    _first_column(d)
+    memory = data.memory
+    _open_row(data, row, king)
+    _first_column(data)
     for entry in range(start, start + width):
-        _next_column(d)
-        ranked = _entry_at(d.tiers, d.tier, king, w.black, w.white, w.scratch)
+        _next_column(data)
+        ranked = _entry_at(data.tiers, data.tier, king, memory.black, memory.white, memory.scratch)
         if ranked != entry:
-            d.tally.counters[ALIASES] += 1
+            data.tally.counters[ALIASES] += 1
             if ranked < start or ranked > entry:
-                _report(d.tally, I64(WRONG_ALIAS), entry, I64(0), ranked)
+                _report(data.tally, I64(WRONG_ALIAS), entry, I64(0), ranked)
             continue
-        images = _orbit(d, entry, king)
+        images = _orbit(data, entry, king)
         if images < 0:
-            _report(d.tally, I64(WRONG_IMAGE), entry, I64(0), I64(-1))
+            _report(data.tally, I64(WRONG_IMAGE), entry, I64(0), I64(-1))
         else:
-            d.tally.counters[ORBITS] += images
-        set_board(d.tables, d.tiers, d.tier, king, w.black, w.white, I64(0), w.board)
+            data.tally.counters[ORBITS] += images
+        set_board(data.tables, data.tiers, data.tier, king, memory.black, memory.white, I64(0), memory.board)
         for side in range(2):
-            stored = code_at(d.places, 2 * d.tier + side, entry)
-            _settle(d.tally, entry, side, stored, _prove(d, side, king))
+            stored = code_at(data.places, 2 * data.tier + side, entry)
+            _settle(data.tally, entry, side, stored, _prove(data, side, king))
 
 
 @kernel
-def prove_rows(data: NDArray[np.int64], first: int, last: int) -> None:
+def prove_rows(addresses: NDArray[np.int64], first: int, last: int) -> None:
     """Prove all positions in the given rows of a tier, in O(entries * moves) time."""
-    d = record_at(data, ProofData)
-    listing, orbit = d.listing, I64(0)
+    data = record_at(addresses, ProofData)
+    listing, orbit = data.listing, I64(0)
     for row in range(first, last):
         while row >= listing.first_row[orbit + 1]:
             orbit += 1
         start = listing.base[orbit] + (row - listing.first_row[orbit]) * listing.width[orbit]
-        _prove_row(d, row, listing.king_cell[orbit], start, listing.width[orbit])
+        _prove_row(data, row, listing.king_cell[orbit], start, listing.width[orbit])
 
 
 # -- a tier, part by part -----------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from tablut.errors import InputError
 from tablut.formats.reading import BoardLike
 from tablut.position import Position, diagram_cells
 from tablut.rules.outcome import OUTCOMES, Outcome
+from tablut.variants.model import derived
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -492,7 +492,7 @@ class Engine(BoardEngine):
         return np.ascontiguousarray(words)
 
 
-@lru_cache(maxsize=64)
+@derived
 def engine_for(variant: Variant) -> Engine:
     """Return the shared engine for a variant. Equal variants get the same object.
 
@@ -504,7 +504,7 @@ def engine_for(variant: Variant) -> Engine:
     Returns
     -------
     Engine
-        The engine. The 64 most recently used engines are cached.
+        The engine.
     """
     return Engine(variant)
 

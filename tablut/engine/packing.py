@@ -472,7 +472,7 @@ def pieces_of(variant: Variant, words: NDArray[np.uint64]) -> Pieces:
     king = np.where(possible, king, 0)
     barred, camps = np.zeros((2, cells), dtype=np.bool_)
     barred[[*regions.castles, *regions.royal_corners]] = True
-    camps[[cell for camp in regions.camps for cell in camp.cells]] = True
+    camps[[*regions.camp_terrain]] = True
     soldiers = black | white
     possible &= ~soldiers[every, king] & ~camps[king] & ~(soldiers & barred | white & camps).any(axis=1)
     return Pieces(black, white, king, rest[:, width], possible)

@@ -12,7 +12,7 @@ number from 0 to 15.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from tablut.engine.jit import split_mix
 from tablut.errors import UncompiledError
 from tablut.position import NARROW, diagram_cells
-from tablut.variants.model import CAMP_LETTERS, anvils_against_attackers
+from tablut.variants.model import CAMP_LETTERS, derived
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -182,9 +182,9 @@ class Tables(NamedTuple):
     distant: DistantTables
 
 
-@lru_cache(maxsize=64)
+@derived
 def build_tables(variant: Variant) -> Tables:
-    """Return the look-up tables for a variant. They are cached, and equal variants get the same object.
+    """Return the look-up tables for a variant. Equal variants get the same object.
 
     Parameters
     ----------
@@ -207,11 +207,9 @@ def build_tables(variant: Variant) -> Tables:
     if size > NARROW and rules.fort != "none":
         raise UncompiledError(variant.name, f"field 'fort' on boards up to {NARROW}×{NARROW}, not {size}×{size}")
     cells = size * size
-    camps = {cell for camp in regions.camps for cell in camp.cells}
-    sheltered = camps if rules.camps.shelter else set()
     keys, side_key = zobrist_keys(cells)
-    king_falls = _king_falls(variant, camps)
-    distant = _distant(variant, camps, set(range(cells)) - sheltered)
+    king_falls = _king_falls(variant)
+    distant = _distant(variant, set(range(cells)) - (regions.camp_terrain if rules.camps.shelter else frozenset()))
     tables = Tables(
         size=size,
         cells=cells,
@@ -223,7 +221,7 @@ def build_tables(variant: Variant) -> Tables:
         rank=distant.rank,
         file=distant.file,
         exposed=distant.exposed,
-        anvils=_anvils(variant, camps),
+        anvils=_anvils(variant),
         facing=_facing(size),
         king_falls=king_falls,
         capture_sides=_capture_sides(king_falls),
@@ -255,15 +253,14 @@ def line_masks(cells: Iterable[int], size: int) -> NDArray[np.uint32]:
     return masks
 
 
-def _distant(variant: Variant, camps: set[int], exposed: set[int]) -> DistantTables:
+def _distant(variant: Variant, exposed: set[int]) -> DistantTables:
     regions, rules, size = variant.regions, variant.rules, variant.size
     cells, royal, castle = set(range(size * size)), regions.royal_corners, regions.castles
     edge = {cell for cell in cells if len(_sides(cell, size)) < 4}
     ends = royal if rules.shieldwall is not None and rules.shieldwall.corner else frozenset()
     walk = cells - royal - (set() if rules.castle.passable == "everyone" else castle)
-    anvils = _hostile_to_white(variant, camps) | (castle if rules.castle.hostile_to_white != "never" else set())
     by_file = [{cell for cell in cells if cell % size != file} for file in (0, size - 1)]
-    sets = (cells, edge, *by_file, royal, ends, walk, cells - royal - castle, anvils, exposed)
+    sets = (cells, edge, *by_file, royal, ends, walk, cells - royal - castle, regions.anvils["white"], exposed)
     numbers = [sum(1 << cell for cell in found) for found in sets]
     return (DistantTables if rules.act_afar else NearTables)(
         size=size,
@@ -296,16 +293,9 @@ def _pinches(black: int) -> bool:
     return sum(found and not open_ones[place - 1] for place, found in enumerate(open_ones)) > 1
 
 
-def _hostile_to_white(variant: Variant, camps: set[int]) -> set[int]:
-    """Return the cells outside the castle that are hostile to a defender."""
-    rules, royal = variant.rules, variant.regions.royal_corners
-    return (camps if rules.camps.hostile else set()) | (royal if rules.corners.hostile else set())
-
-
-def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
-    rules, castle = variant.rules, variant.regions.castles
-    to_black = set(anvils_against_attackers(variant) - castle)
-    to_white = _hostile_to_white(variant, camps)
+def _anvils(variant: Variant) -> NDArray[np.uint32]:
+    rules, castle, anvils = variant.rules, variant.regions.castles, variant.regions.anvils
+    to_black, to_white = anvils["black"] - castle, anvils["white"] - castle
     # For each state of the castle, these are the rule values that make the castle an anvil in that state.
     black_when: tuple[set[str], ...] = ({"empty", "always"}, {"always"})
     white_when: tuple[set[str], ...] = (
@@ -313,8 +303,8 @@ def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
         {"always"},
         {"empty_or_besieged", "always"},
     )
-    states = [to_black | (castle if rules.castle.hostile_to_black in when else set()) for when in black_when]
-    states += [to_white | (castle if rules.castle.hostile_to_white in when else set()) for when in white_when]
+    states = [to_black | (castle if rules.castle.hostile_to_black in when else frozenset()) for when in black_when]
+    states += [to_white | (castle if rules.castle.hostile_to_white in when else frozenset()) for when in white_when]
     return np.stack([line_masks(state, variant.size) for state in states])
 
 
@@ -341,9 +331,9 @@ def _facing(size: int) -> NDArray[np.uint8]:
     return facing.ravel()
 
 
-def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
+def _king_falls(variant: Variant) -> NDArray[np.uint8]:
     regions, rules, size = variant.regions, variant.rules.king, variant.size
-    hostile = _hostile_to_white(variant, camps)
+    hostile = regions.anvils["white"] - regions.castles
     falls = np.zeros((size * size, 16), dtype=np.uint8)
     for king in range(size * size):
         sides = _sides(king, size)

@@ -21,7 +21,6 @@ position.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -60,6 +59,7 @@ from tablut.engine.layout import (
 from tablut.engine.packing import pack, unpack
 from tablut.engine.tables import Blocks, Mover, Tables, board_lines, build_tables, freeze, line_masks, slide_masks
 from tablut.position import diagram_cells
+from tablut.variants.model import derived
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -104,13 +104,12 @@ class OriginTables(NamedTuple):
     start: NDArray[np.uint32]
 
 
-@lru_cache(maxsize=64)
+@derived
 def build_origins(variant: Variant) -> OriginTables:
-    """Return the origin tables for a variant. The tables are cached, and equal variants get the same object."""
+    """Return the origin tables for a variant. Equal variants get the same object."""
     size, regions = variant.size, variant.regions
-    attacker_cells = regions.free_cells | regions.camp_cells
     cells: dict[Mover, AbstractSet[int]] = {
-        "attacker": attacker_cells,
+        "attacker": regions.soldier_cells,
         "defender": regions.free_cells,
         "king": regions.king_cells,
     }
@@ -128,7 +127,7 @@ def build_origins(variant: Variant) -> OriginTables:
             attacker_origins=at["attacker"],
             defender_origins=at["defender"],
             king_origins=at["king"],
-            attacker_cells=line_masks(attacker_cells, size),
+            attacker_cells=line_masks(regions.soldier_cells, size),
             defender_cells=line_masks(regions.free_cells, size),
             start=_start_board(variant),
         )

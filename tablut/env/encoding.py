@@ -8,7 +8,7 @@ names are listed in `PLANES`.
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +20,7 @@ from tablut.errors import InputError, whole_number
 from tablut.formats.reading import as_move
 from tablut.position import Move
 from tablut.variants import Variant
+from tablut.variants.model import derived
 
 PLANES: Final = "attackers", "defenders", "king", "black to move", "stood before", "castle", "camps", "escapes"
 """Names of the planes.
@@ -61,8 +62,7 @@ class Encoding:
         self.numbers[self.codes] = np.arange(len(self.codes))
         regions = variant.regions
         self.terrain: NDArray[np.uint8] = np.zeros((size * size, len(PLANES)), dtype=np.uint8)
-        camps = {cell for camp in regions.camps for cell in camp.cells}
-        for plane, cells in zip((-3, -2, -1), (regions.castles, camps, regions.escapes), strict=True):
+        for plane, cells in zip((-3, -2, -1), (regions.castles, regions.camp_terrain, regions.escapes), strict=True):
             self.terrain[sorted(cells), plane] = 1
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -107,7 +107,7 @@ class Encoding:
         return images
 
 
-@lru_cache(maxsize=64)
+@derived
 def encoding_for(variant: Variant) -> Encoding:
     """Return the encoding for a variant. Equal variants share one object."""
     return Encoding(variant)

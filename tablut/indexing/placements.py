@@ -14,15 +14,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate, product
 from math import comb, inf
 from typing import Final, Literal, NamedTuple
 
+from symmetry import Symmetry
 from tablut.errors import InputError, numbers, whole_number
 from tablut.position import Position, Side, square_name
 from tablut.variants import Variant
-from tablut.variants.model import king_patterns
 
 
 class PlacementTier(NamedTuple):
@@ -106,6 +107,176 @@ _comb = lru_cache(maxsize=1 << 16)(comb)
 """The binomial coefficients. Large ones take much longer to compute than to look up."""
 
 
+# -- kings' cells, with conditions on their neighbourhoods -----------------------------------
+
+
+EMPTY, ATTACKER, DEFENDER = range(3)
+"""Contents of a cell. `_LETTERS` contains the corresponding letters of position texts."""
+_LETTERS: Final = ".bw"
+
+Ending = Literal["all_captured", "escaped", "escaped_last", "king_captured"]
+ENDINGS: Final[tuple[Ending, ...]] = ("all_captured", "escaped", "escaped_last", "king_captured")
+"""The ways to end a game, in the order of the final placements' ranks.
+
+The king can escape while attackers are left (``escaped``), or by a move that captures the last attacker
+(``escaped_last``).
+"""
+
+Contents = Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class KingPlacement:
+    """A king's cell with a condition on the contents of nearby cells (the watched cells)."""
+
+    king: int
+    watched: frozenset[int] = frozenset()
+    admits: Callable[[Contents], bool] = lambda contents: True  # noqa: ARG005
+
+    def contents(
+        self, symmetry: Symmetry, camp_cells: frozenset[int]
+    ) -> Iterator[tuple[tuple[int, ...], dict[int, int]]]:
+        """Yield every filling of the watched cells that a symmetry preserves.
+
+        Each filling is yielded in two forms: the contents of the cycles, and a dictionary of the cells' contents.
+        """
+        cycles = symmetry.cycles(self.watched)
+        choices = [(EMPTY, ATTACKER) if cycle[0] in camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles]
+        for chosen in product(*choices):
+            yield chosen, {cell: content for cycle, content in zip(cycles, chosen, strict=True) for cell in cycle}
+
+
+def _with_any(king: int, sets: Iterable[frozenset[int]], content: int) -> KingPlacement:
+    """Return the placements of a king where all cells of at least one set have the same given content."""
+    some = tuple(sets)
+    return KingPlacement(
+        king,
+        frozenset().union(*some),
+        lambda contents: any(all(contents[cell] == content for cell in cells) for cells in some),
+    )
+
+
+def undecided_kings(variant: Variant) -> tuple[KingPlacement, ...]:
+    """Return the placements with a king on a cell where it may stand while the game is undecided."""
+    return tuple(KingPlacement(king) for king in sorted(variant.regions.king_cells))
+
+
+def escaped_kings(variant: Variant) -> tuple[KingPlacement, ...]:
+    """Return the placements with a king on an escape cell and at least one empty path to that cell."""
+    return tuple(_with_any(escape, ways, EMPTY) for escape, ways in variant.regions.approaches.items())
+
+
+def captured_kings(variant: Variant) -> tuple[KingPlacement, ...]:
+    """Return the placements with a king that is captured in at least one of its capture patterns."""
+    return tuple(
+        _with_any(king, [pattern.attackers for pattern in patterns], ATTACKER)
+        for king, patterns in variant.regions.king_patterns.items()
+        if patterns
+    )
+
+
+Kings = tuple[tuple[KingPlacement, ...], range, range]
+"""Kings' placements, with ranges for the numbers of attackers and defenders."""
+
+
+def final_kings(variant: Variant) -> dict[Ending, Kings]:
+    """Return the placements of the king in all final placements, by ending."""
+    any_number, none, defenders = range(1, variant.attackers + 1), range(1), range(variant.defenders + 1)
+    # An unarmed king captures nothing, so its escaping move cannot capture the last attacker.
+    armed_escapes = escaped_kings(variant) if variant.rules.king.armed else ()
+    return {
+        "all_captured": (undecided_kings(variant), none, defenders),
+        "escaped": (escaped_kings(variant), any_number, defenders),
+        "escaped_last": (armed_escapes, none, defenders),
+        "king_captured": (captured_kings(variant), any_number, defenders),
+    }
+
+
+# -- groups of placements ------------------------------------------------------------------
+
+
+class PlacementGroup(NamedTuple):
+    """The placements with the king on a given cell and given contents of the watched cells.
+
+    The soldiers on the watched cells are given by ``pieces``. The other defenders may stand on the cells ``free``, and
+    the other attackers on those of the cells ``every`` that no defender occupies. ``attackers`` and ``defenders`` are
+    ranges for the numbers of these other soldiers.
+    """
+
+    king: int
+    pieces: dict[int, str]
+    free: tuple[int, ...]
+    every: tuple[int, ...]
+    attackers: range
+    defenders: range
+
+    def ways(self, attackers: int, defenders: int) -> int:
+        """Return the number of ways to place the other soldiers: first the defenders, then the attackers."""
+        return _comb(len(self.free), defenders) * _comb(len(self.every) - defenders, attackers)
+
+    def materials(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the possible numbers of other attackers and defenders, and the number of ways to place them."""
+        for attackers in self.attackers:
+            # On a crowded board, there may be fewer free cells than defenders.
+            for defenders in (number for number in self.defenders if number <= len(self.free)):
+                yield attackers, defenders, self.ways(attackers, defenders)
+
+    def locate(self, rank: int) -> tuple[int, int, int]:
+        """Return the numbers of other attackers and defenders for a rank in the group, and the rank among these."""
+        for attackers, defenders, ways in self.materials():
+            if rank < ways:
+                return attackers, defenders, rank
+            rank -= ways
+        raise AssertionError("the rank is too large for the group")
+
+    def size(self) -> int:
+        """Return the number of placements in the group."""
+        return _size(len(self.free), len(self.every), self.attackers, self.defenders)
+
+    def unrank(self, cells: int, attackers: int, defenders: int, rank: int) -> str:
+        """Return a board of ``cells`` cells with the soldiers placed in the way that has a given rank."""
+        board = ["."] * cells
+        board[self.king] = "K"
+        for cell, piece in self.pieces.items():
+            board[cell] = piece
+        white, black = divmod(rank, _comb(len(self.every) - defenders, attackers))
+        for place in unrank_combination(white, defenders):
+            board[self.free[place]] = "w"
+        left = [cell for cell in self.every if board[cell] != "w"]
+        for place in unrank_combination(black, attackers):
+            board[left[place]] = "b"
+        return "".join(board)
+
+
+@lru_cache(maxsize=1 << 12)
+def _size(free: int, every: int, attackers: range, defenders: range) -> int:
+    group = PlacementGroup(0, {}, tuple(range(free)), tuple(range(every)), attackers, defenders)
+    return sum(ways for _, _, ways in group.materials())
+
+
+def _groups(variant: Variant, kings: Kings) -> Iterator[PlacementGroup]:
+    """Yield the groups of some kings' placements, one for every way to fill the watched cells."""
+    regions, (placements, attackers, defenders) = variant.regions, kings
+    for placement in placements:
+        outside = placement.watched | {placement.king}
+        free = tuple(sorted(regions.free_cells - outside))
+        every = tuple(sorted(regions.soldier_cells - outside))
+        for chosen, contents in placement.contents(variant.symmetries[0], regions.camp_cells):
+            if placement.admits(contents):
+                black, white = chosen.count(ATTACKER), chosen.count(DEFENDER)
+                yield PlacementGroup(
+                    placement.king,
+                    {cell: _LETTERS[content] for cell, content in contents.items() if content != EMPTY},
+                    free,
+                    every,
+                    range(max(0, attackers.start - black), attackers.stop - black),
+                    range(max(0, defenders.stop - white)),
+                )
+
+
+# -- the indices ---------------------------------------------------------------------------
+
+
 class PlacementIndex:
     """Index of the undecided placements of a variant.
 
@@ -130,11 +301,8 @@ class PlacementIndex:
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
-        regions = variant.regions
-        self._kings = sorted(regions.king_cells)
-        self._free = sorted(regions.free_cells)
-        self._all = sorted(regions.free_cells | regions.camp_cells)
-        self._before: dict[tuple[int, int], list[int]] = {}
+        kings = undecided_kings(variant), range(1, variant.attackers + 1), range(variant.defenders + 1)
+        self._groups = {group.king: group for group in _groups(variant, kings)}
 
     @cached_property
     def tiers(self) -> dict[tuple[int, int], PlacementTier]:
@@ -142,7 +310,7 @@ class PlacementIndex:
         found, offset = {}, 0
         for attackers in range(1, self.variant.attackers + 1):
             for defenders in range(self.variant.defenders + 1):
-                size = sum(self.ways(king, attackers, defenders) for king in self._kings)
+                size = sum(group.ways(attackers, defenders) for group in self._groups.values())
                 found[attackers, defenders] = PlacementTier(attackers, defenders, offset, size)
                 offset += size
         return found
@@ -172,9 +340,7 @@ class PlacementIndex:
         int
             Number of placements.
         """
-        # If the king stands on a free cell, this cell is not available to soldiers. The castle is never available.
-        taken = king in self.variant.regions.free_cells
-        return _ways(len(self._free) - taken, len(self._all) - taken, attackers, defenders)
+        return self._groups[king].ways(attackers, defenders)
 
     def rank(self, position: Position) -> int:
         """Return the rank of a placement among all undecided placements.
@@ -218,12 +384,12 @@ class PlacementIndex:
         self._check(position)
         cells = position.cells
         attackers, defenders = position.material
-        king = cells.index("K")
-        rank = sum(self.ways(other, attackers, defenders) for other in self._kings if other < king)
-        white = _numbers((cell for cell in self._free if cell != king), cells, "w")
-        black = _numbers((cell for cell in self._all if cell != king and cells[cell] != "w"), cells, "b")
-        every = len(self._all) - (king in self.variant.regions.free_cells)
-        rank += rank_combination(white) * comb(every - defenders, attackers) + rank_combination(black)
+        group = self._groups[cells.index("K")]
+        before = (other for other in self._groups.values() if other.king < group.king)
+        rank = sum(other.ways(attackers, defenders) for other in before)
+        white = _numbers(group.free, cells, "w")
+        black = _numbers((cell for cell in group.every if cells[cell] != "w"), cells, "b")
+        rank += rank_combination(white) * comb(len(group.every) - defenders, attackers) + rank_combination(black)
         return self.tiers[attackers, defenders], rank
 
     def unrank(self, rank: int, side: Side) -> Position:
@@ -277,17 +443,11 @@ class PlacementIndex:
         if tier is None:
             raise InputError("does not exist", subject=f"tier {attackers}v{defenders} of {self.variant.name}")
         rank = whole_number("rank", rank, most=tier.size - 1)
-        before = self._before.get((attackers, defenders))
-        if before is None:
-            ways = (self.ways(king, attackers, defenders) for king in self._kings)
-            before = self._before[attackers, defenders] = [*accumulate(ways, initial=0)]
-        place = bisect_right(before, rank) - 1
-        king, rank = self._kings[place], rank - before[place]
-        cells = ["."] * self.variant.size**2
-        cells[king] = "K"
-        free, every = ([cell for cell in some if cell != king] for some in (self._free, self._all))
-        _put(cells, free, every, attackers, defenders, rank)
-        return Position("".join(cells), side)
+        for group in self._groups.values():
+            if rank < (ways := group.ways(attackers, defenders)):
+                break
+            rank -= ways
+        return Position(group.unrank(self.variant.size**2, attackers, defenders, rank), side)
 
     def _check(self, position: Position) -> None:
         variant, cells = self.variant, position.cells
@@ -303,7 +463,8 @@ class PlacementIndex:
         if (attackers, defenders) not in self.tiers:
             most = f"1 to {variant.attackers} attackers and up to {variant.defenders} defenders"
             raise InputError(f"counted placements of {variant.name} have {most}", subject=f"position '{position}'")
-        allowed = {"K": set(self._kings), "b": set(self._all), "w": set(self._free)}
+        regions = variant.regions
+        allowed = {"K": regions.king_cells, "b": regions.soldier_cells, "w": regions.free_cells}
         names = {"K": "the king", "b": "an attacker", "w": "a defender"}
         for cell, piece in enumerate(cells):
             if piece != "." and cell not in allowed[piece]:
@@ -316,26 +477,6 @@ class PlacementIndex:
 def _numbers(cells: Iterable[int], content: str, piece: str) -> list[int]:
     """Return the indices within ``cells`` of the cells that contain a given kind of piece."""
     return [number for number, cell in enumerate(cells) if content[cell] == piece]
-
-
-def _ways(free: int, every: int, attackers: int, defenders: int) -> int:
-    """Return the number of ways to put defenders on the free cells and then attackers on the remaining cells.
-
-    ``free`` is the number of cells where defenders may stand, and ``every`` the number where attackers may stand.
-    """
-    return _comb(free, defenders) * _comb(every - defenders, attackers)
-
-
-def _put(
-    cells: list[str], free: Sequence[int], every: Sequence[int], attackers: int, defenders: int, rank: int
-) -> None:
-    """Put soldiers on a board in the arrangement that has a given rank among those counted by `_ways`."""
-    white, black = divmod(rank, _comb(len(every) - defenders, attackers))
-    for place in unrank_combination(white, defenders):
-        cells[free[place]] = "w"
-    left = [cell for cell in every if cells[cell] != "w"]
-    for place in unrank_combination(black, attackers):
-        cells[left[place]] = "b"
 
 
 # -- exact bijection between integers and final placements: rank and unrank ----------------
@@ -351,12 +492,6 @@ def _put(
 # other cells, and the attackers' other cells.
 
 
-Ending = Literal["all_captured", "escaped", "escaped_last", "king_captured"]
-
-ENDINGS: Final[tuple[Ending, ...]] = ("all_captured", "escaped", "escaped_last", "king_captured")
-"""All endings, in rank order."""
-
-
 class FinalPlacement(NamedTuple):
     """A placement together with the way the game ended.
 
@@ -370,18 +505,6 @@ class FinalPlacement(NamedTuple):
 
     position: Position
     ending: Ending
-
-
-class _EndingGroup(NamedTuple):
-    """The placements with one ending, a given king's cell, and given contents of the deciding cells."""
-
-    ending: Ending
-    king: int
-    pieces: dict[int, str]
-    free: tuple[int, ...]
-    every: tuple[int, ...]
-    attackers: range
-    defenders: range
 
 
 class EndingIndex:
@@ -404,22 +527,16 @@ class EndingIndex:
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
-        regions = variant.regions
-        self._free = sorted(regions.free_cells)
-        self._every = sorted(regions.free_cells | regions.camp_cells)
-        self._known: dict[tuple[int, int, range, range], int] = {}
 
     @cached_property
-    def _groups(self) -> list[_EndingGroup]:
-        return [group for ending in ENDINGS for group in self._groups_of(ending) if self._size(group)]
+    def _groups(self) -> list[tuple[Ending, PlacementGroup]]:
+        found = final_kings(self.variant)
+        return [(ending, group) for ending in ENDINGS for group in _groups(self.variant, found[ending]) if group.size()]
 
     @cached_property
     def _offsets(self) -> list[int]:
         """First rank of each group, followed by the total number of placements."""
-        offsets = [0]
-        for group in self._groups:
-            offsets.append(offsets[-1] + self._size(group))
-        return offsets
+        return [*accumulate((group.size() for _, group in self._groups), initial=0)]
 
     @property
     def size(self) -> int:
@@ -430,8 +547,8 @@ class EndingIndex:
     def sizes(self) -> dict[Ending, int]:
         """Number of final placements for each ending. The number is 0 for endings that the rules exclude."""
         sizes: dict[Ending, int] = dict.fromkeys(ENDINGS, 0)
-        for group in self._groups:
-            sizes[group.ending] += self._size(group)
+        for ending, group in self._groups:
+            sizes[ending] += group.size()
         return sizes
 
     def unrank(self, rank: int) -> FinalPlacement:
@@ -454,97 +571,8 @@ class EndingIndex:
         """
         rank = whole_number("final rank", rank, most=self.size - 1)
         number = bisect_right(self._offsets, rank) - 1
-        group, rest = self._groups[number], rank - self._offsets[number]
-        for material in self._materials(group):
-            attackers, defenders, ways = material
-            if rest < ways:
-                break
-            rest -= ways
-        cells = ["."] * self.variant.size**2
-        cells[group.king] = "K"
-        for cell, piece in group.pieces.items():
-            cells[cell] = piece
-        _put(cells, group.free, group.every, attackers, defenders, rest)
-        return FinalPlacement(Position("".join(cells), _waiting(group.ending)), group.ending)
-
-    # -- groups of placements ----------------------------------------------------------
-
-    def _size(self, group: _EndingGroup) -> int:
-        key = len(group.free), len(group.every), group.attackers, group.defenders
-        if key not in self._known:
-            self._known[key] = sum(ways for _, _, ways in self._materials(group))
-        return self._known[key]
-
-    def _materials(self, group: _EndingGroup) -> Iterator[tuple[int, int, int]]:
-        """Yield the numbers of attackers and defenders outside the deciding cells, and the number of arrangements."""
-        for attackers in group.attackers:
-            # On a crowded board, there may be fewer free cells than defenders.
-            for defenders in (number for number in group.defenders if number <= len(group.free)):
-                yield attackers, defenders, _ways(len(group.free), len(group.every), attackers, defenders)
-
-    def _groups_of(self, ending: Ending) -> Iterator[_EndingGroup]:
-        variant, regions = self.variant, self.variant.regions
-        attackers = range(1, variant.attackers + 1)
-        if ending == "all_captured":
-            for king in sorted(regions.king_cells):
-                yield from self._around(ending, king, frozenset(), lambda _contents: True, range(1))
-        elif ending == "king_captured":
-            for king in sorted(regions.king_cells):
-                patterns = [pattern.attackers for pattern in king_patterns(variant, king)]
-                yield from self._around(
-                    ending,
-                    king,
-                    frozenset().union(*patterns),
-                    lambda contents, patterns=patterns: any(  # type: ignore[misc]
-                        all(contents[cell] == "b" for cell in pattern) for pattern in patterns
-                    ),
-                    attackers,
-                )
-        elif ending == "escaped" or variant.rules.king.armed:
-            # An unarmed king cannot capture, so it cannot capture the last attacker with its escaping move.
-            for king, ways in sorted(regions.approaches.items()):
-                yield from self._around(
-                    ending,
-                    king,
-                    frozenset().union(*ways),
-                    lambda contents, ways=ways: any(  # type: ignore[misc]
-                        all(contents[cell] == "." for cell in way) for way in ways
-                    ),
-                    attackers if ending == "escaped" else range(1),
-                )
-
-    def _around(
-        self,
-        ending: Ending,
-        king: int,
-        watched: frozenset[int],
-        admits: Callable[[Mapping[int, str]], bool],
-        attackers: range,
-    ) -> Iterator[_EndingGroup]:
-        """Yield the groups with the king on a given cell.
-
-        There is one group for every way to fill the deciding cells that ``admits`` accepts.
-        """
-        regions, variant = self.variant.regions, self.variant
-        cells = sorted(watched)
-        free = tuple(cell for cell in self._free if cell != king and cell not in watched)
-        every = tuple(cell for cell in self._every if cell != king and cell not in watched)
-        for chosen in product(*(".b" if cell in regions.camp_cells else ".bw" for cell in cells)):
-            contents = dict(zip(cells, chosen, strict=True))
-            if not admits(contents):
-                continue
-            black, white = chosen.count("b"), chosen.count("w")
-            yield _EndingGroup(
-                ending,
-                king,
-                {cell: piece for cell, piece in contents.items() if piece != "."},
-                free,
-                every,
-                range(max(0, attackers.start - black), attackers.stop - black),
-                range(max(0, variant.defenders + 1 - white)),
-            )
-
-
-def _waiting(ending: Ending) -> Side:
-    """Return the side that did not make the last ply."""
-    return "w" if ending == "king_captured" else "b"
+        ending, group = self._groups[number]
+        attackers, defenders, within = group.locate(rank - self._offsets[number])
+        # The side to move is the side that did not make the last ply.
+        side: Side = "w" if ending == "king_captured" else "b"
+        return FinalPlacement(Position(group.unrank(self.variant.size**2, attackers, defenders, within), side), ending)

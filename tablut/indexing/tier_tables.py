@@ -203,7 +203,7 @@ def tier_tables(
 
 def _square_tables(variant: Variant, orbits: KingOrbits, most: int) -> SquareTables:
     cells, elements = variant.size**2, orbits.group
-    soldiers = (sorted(variant.regions.free_cells | variant.regions.camp_cells), sorted(variant.regions.free_cells))
+    soldiers = (sorted(variant.regions.soldier_cells), sorted(variant.regions.free_cells))
     place = np.full((2, cells), -1, dtype=np.int16)
     cell_type = cells_dtype(variant.size)
     spot = np.zeros((2, cells), dtype=cell_type)

@@ -36,6 +36,7 @@ from tablut.errors import InputError, whole_number
 from tablut.indexing.placements import PlacementIndex, unrank_combination
 from tablut.position import Position, Side
 from tablut.variants import Variant
+from tablut.variants.model import derived
 from tablut.work.sealed_records import StoreError
 
 
@@ -53,7 +54,7 @@ class KingOrbits(NamedTuple):
     stabilisers: tuple[tuple[int, ...], ...]
 
 
-@lru_cache(maxsize=64)
+@derived
 def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
     """Return the orbits of the king's cells under a group."""
     representatives: list[int] = []
@@ -81,6 +82,13 @@ soldiers' cells. A number is -1 if the image is not one of these cells.
 """
 
 
+def packed_rows(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return `TierIndex.representatives` in the form of `TierIndex.packed`."""
+    padded = np.zeros((len(flags), -(-flags.shape[1] // 64) * 64), dtype=np.bool_)
+    padded[:, : flags.shape[1]] = flags
+    return np.packbits(padded, axis=1, bitorder="little")
+
+
 class TierIndex:
     """The index of one tier: a bijection between its classes and its entries, not including aliases."""
 
@@ -90,7 +98,6 @@ class TierIndex:
         attackers: int,
         defenders: int,
         group: Sequence[Symmetry] | None = None,
-        representatives: NDArray[np.bool_] | None = None,
         packed: NDArray[np.uint8] | None = None,
     ) -> None:
         if not (1 <= attackers <= variant.attackers and 0 <= defenders <= variant.defenders):
@@ -102,13 +109,18 @@ class TierIndex:
         self.attackers, self.defenders = attackers, defenders
         self.kings = king_orbits(variant, tuple(group if group is not None else variant.symmetries))
         free = tuple(sorted(variant.regions.free_cells))
-        everywhere = tuple(sorted(variant.regions.free_cells | variant.regions.camp_cells))
+        everywhere = tuple(sorted(variant.regions.soldier_cells))
         self._row_letter, self._column_letter = ("w", "b") if defenders else ("b", "w")
         self.row_men, self.column_men = (defenders, attackers) if defenders else (attackers, 0)
         self.row_cells = free if defenders else everywhere
         self.column_cells = everywhere if defenders else free
-        self._representatives, self._packed = representatives, packed
+        self._packed = packed
         self._images: dict[int, tuple[_Image, ...]] = {}
+
+    @property
+    def combinations(self) -> int:
+        """Number of combinations of a king's cell, up to symmetry, and row soldiers."""
+        return self.row_space * len(self.kings.representatives)
 
     @cached_property
     def row_space(self) -> int:
@@ -131,11 +143,7 @@ class TierIndex:
 
         The shape is (K, L) for K orbits and L combinations.
         """
-        if self._representatives is not None:
-            return self._representatives
-        if self._packed is not None:
-            return np.unpackbits(self._packed, axis=1, bitorder="little", count=self.row_space).astype(np.bool_)
-        return self._find_representatives()
+        return np.unpackbits(self.packed, axis=1, bitorder="little", count=self.row_space).astype(np.bool_)
 
     @cached_property
     def packed(self) -> NDArray[np.uint8]:
@@ -143,11 +151,7 @@ class TierIndex:
 
         Each orbit is padded to a multiple of 64 bits.
         """
-        if self._packed is not None:
-            return self._packed
-        flags = np.zeros((len(self.widths), -(-self.row_space // 64) * 64), dtype=np.bool_)
-        flags[:, : self.row_space] = self.representatives
-        return np.packbits(flags, axis=1, bitorder="little")
+        return packed_rows(self._find_representatives()) if self._packed is None else self._packed
 
     @cached_property
     def _words(self) -> NDArray[np.uint64]:

@@ -178,9 +178,9 @@ class Analyst:
         tabled = self._tabled(board, left)
         if tabled is not None:
             wdl, dtm, source = *tabled, "tablebase"
-        elif self._prover is not None and (proved := self._prover.prove(board.position, left)) is not None:
+        elif self._prover is not None and (proved := self._prover.solve(board.position, plies_left=left)).wdl:
             wdl, dtm, source = proved.wdl, proved.dtm, "proof"
-            best = proved.best or best
+            best = proved.winning_moves or best
         elif found.mate is not None:
             # A win found by the search is proven, but a shorter win may exist. Therefore the win's length is not
             # reported as ``dtm``.

@@ -155,16 +155,17 @@ class WinSearcher:
         """Return the first move of a forced win and the winning line. Raise `UnknownError` if no win is found."""
         seconds = limits.movetime
         with nullcontext() if seconds is None else alarm(max(seconds - _STOP_SECONDS, seconds / 2), self.stop):
-            found = self._prover.wins_within(board.position, self._plies)
-        within = f"within {said_plies(self._plies)}"
-        if found.wins is None:
-            raise UnknownError(f"the limits were reached before it was known whether there is a win {within}")
-        if not found.wins:
+            found = self._prover.solve(board.position, plies_left=self._plies)
+        within, bounds = f"within {said_plies(self._plies)}", found.bounds[board.turn]
+        # If the limits were reached right after the win was proved, no move of it is known.
+        if found.wdl != "win" or not found.line:
+            if not bounds.never and bounds.no_win_within < self._plies:
+                raise UnknownError(f"the limits were reached before it was known whether there is a win {within}")
             recurs = board.variant.rules.repetition.result != "none" and board.ply > 0 and not board.captured()
             raise UnknownError(
                 f"there is no forced win {within}{', if the earlier positions are ignored' if recurs else ''}"
             )
-        plies, played = found.plies, board.copy()
+        plies, played = bounds.win_within or self._plies, board.copy()
         for move in found.line:
             if (end := played.outcome()) is not None:
                 raise UnknownError(f"the win that was found {within} is spoiled by the earlier positions ({end.how})")

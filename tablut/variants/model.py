@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, wraps
+from typing import Annotated, Any, ClassVar, Concatenate, Final, Literal, NamedTuple, ParamSpec, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer, model_validator
 
@@ -69,15 +69,16 @@ class Variant:
         return position_text(self.start, self.rules.first[0])
 
     @cached_property
-    def _facts(self) -> _Facts:
-        return _facts_of(self.terrain, self.start, self.rules)
+    def _game(self) -> Variant:
+        """The variant without its names, so that all variants of a game share what follows from the game alone."""
+        return replace(self, name="", title="", source="")
 
-    @property
+    @cached_property
     def regions(self) -> Regions:
         """Castle, camps, escapes and corners, and the cells where each kind of piece may stand."""
-        return self._facts.regions
+        return _regions(self._game)
 
-    @property
+    @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
         """Symmetries of the square that preserve the rules.
 
@@ -96,9 +97,9 @@ class Variant:
         >>> len(load_variant("ashton").symmetries)
         8
         """
-        return self._facts.symmetries
+        return _symmetries(self._game)
 
-    @property
+    @cached_property
     def start_symmetries(self) -> tuple[Symmetry, ...]:
         """Symmetries of the rules that also leave the start position unchanged.
 
@@ -113,9 +114,9 @@ class Variant:
         >>> len(load_variant("ashton-5-4v2").start_symmetries)
         4
         """
-        return self._facts.start_symmetries
+        return _start_symmetries(self._game)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of terrain, start position and rules.
 
@@ -132,7 +133,7 @@ class Variant:
         >>> load_variant("ashton").digest == load_variant("bologna").digest
         False
         """
-        return self._facts.digest
+        return _digest(self._game)
 
     def same_game(self, other: Variant) -> bool:
         """Return whether two variants differ at most in name, title and source.
@@ -160,45 +161,65 @@ class Variant:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
 
-class _Facts:
-    """Properties derived from terrain, start and rules. All variants of the same game share one object."""
-
-    def __init__(self, terrain: tuple[str, ...], start: tuple[str, ...], rules: Rules) -> None:
-        self._terrain, self._start, self._rules = terrain, start, rules
-
-    @cached_property
-    def regions(self) -> Regions:
-        terrain, start = diagram_cells(self._terrain), diagram_cells(self._start)
-        return _derive_regions(len(self._terrain), terrain, start, self._rules)
-
-    @cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
-        regions, size = self.regions, len(self._terrain)
-        inert = {parse_square(name, size) for name in self._rules.camps.inert}
-        labels = []
-        for cell, letter in enumerate(diagram_cells(self._terrain)):
-            # An ordinary corner (+) is treated like any other ordinary cell.
-            kind = "camp" if letter in CAMP_LETTERS else "." if letter == "+" else letter
-            labels.append((kind, cell in inert, cell in regions.king_cells, cell in regions.camp_cells))
-        camps = {camp.cells for camp in regions.camps}
-        return tuple(
-            symmetry
-            for symmetry in stabiliser(dihedral(size), labels)
-            if {frozenset(symmetry.table[cell] for cell in camp) for camp in camps} == camps
-        )
-
-    @cached_property
-    def start_symmetries(self) -> tuple[Symmetry, ...]:
-        return stabiliser(self.symmetries, diagram_cells(self._start))
-
-    @cached_property
-    def digest(self) -> str:
-        return digest_of({"terrain": self._terrain, "start": self._start, "rules": self._rules})
+# -- facts that are derived from a variant: tables, engines, indices and the like --------------
 
 
-@lru_cache(maxsize=256)
-def _facts_of(terrain: tuple[str, ...], start: tuple[str, ...], rules: Rules) -> _Facts:
-    return _Facts(terrain, start, rules)
+_Arguments = ParamSpec("_Arguments")
+_Fact = TypeVar("_Fact")
+
+
+@lru_cache(maxsize=128)
+def _facts_of(_variant: Variant) -> dict[Any, Any]:
+    """Return the place for everything that is derived from a variant. Equal variants share it."""
+    return {}
+
+
+def derived(
+    function: Callable[Concatenate[Variant, _Arguments], _Fact],
+) -> Callable[Concatenate[Variant, _Arguments], _Fact]:
+    """Make a function of a variant return the same object whenever it is called for equal variants and arguments."""
+
+    @wraps(function)
+    def fact_of(variant: Variant, /, *arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Fact:
+        facts, key = _facts_of(variant), (function, arguments, *named.items())
+        if key not in facts:
+            facts.setdefault(key, function(variant, *arguments, **named))
+        fact: _Fact = facts[key]
+        return fact
+
+    return fact_of
+
+
+@derived
+def _regions(variant: Variant) -> Regions:
+    return _derive_regions(variant.size, diagram_cells(variant.terrain), diagram_cells(variant.start), variant.rules)
+
+
+@derived
+def _symmetries(variant: Variant) -> tuple[Symmetry, ...]:
+    regions, size = variant.regions, variant.size
+    inert = {parse_square(name, size) for name in variant.rules.camps.inert}
+    labels = []
+    for cell, letter in enumerate(diagram_cells(variant.terrain)):
+        # An ordinary corner (+) is treated like any other ordinary cell.
+        kind = "camp" if letter in CAMP_LETTERS else "." if letter == "+" else letter
+        labels.append((kind, cell in inert, cell in regions.king_cells, cell in regions.camp_cells))
+    camps = {camp.cells for camp in regions.camps}
+    return tuple(
+        symmetry
+        for symmetry in stabiliser(dihedral(size), labels)
+        if {frozenset(symmetry.table[cell] for cell in camp) for camp in camps} == camps
+    )
+
+
+@derived
+def _start_symmetries(variant: Variant) -> tuple[Symmetry, ...]:
+    return stabiliser(variant.symmetries, diagram_cells(variant.start))
+
+
+@derived
+def _digest(variant: Variant) -> str:
+    return digest_of({"terrain": variant.terrain, "start": variant.start, "rules": variant.rules})
 
 
 # -- the rule fields: one for each point where the sources for Tablut differ -------------
@@ -540,6 +561,10 @@ class Regions:
     approaches : dict of int to tuple of frozenset of int
         For each escape cell that the king can reach, one set for each direction from which the king can arrive. The set
         contains the cells, among those where soldiers may stand, that must be empty after the king's arrival.
+    anvils : dict of str to frozenset of int
+        Cells whose terrain can be hostile to a soldier of a side (``white`` or ``black``) while the castle is empty.
+    king_patterns : dict of int to tuple of KingPattern
+        For each cell where the king may stand in an undecided position, the patterns that capture it there.
     """
 
     size: int
@@ -551,6 +576,18 @@ class Regions:
     camp_cells: frozenset[int]
     free_cells: frozenset[int]
     approaches: dict[int, tuple[frozenset[int], ...]]
+    anvils: dict[Literal["white", "black"], frozenset[int]]
+    king_patterns: dict[int, tuple[KingPattern, ...]]
+
+    @property
+    def soldier_cells(self) -> frozenset[int]:
+        """Cells where attackers may stand."""
+        return self.free_cells | self.camp_cells
+
+    @property
+    def camp_terrain(self) -> frozenset[int]:
+        """Cells of all camps, also of those without a garrison."""
+        return frozenset().union(*(camp.cells for camp in self.camps))
 
     @property
     def castles(self) -> frozenset[int]:
@@ -613,7 +650,7 @@ def _derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Region
     approaches = {
         escape: found for escape in sorted(escapes) if (found := ways.back_from(escape, king_cells, free_cells))
     }
-    return Regions(
+    regions = Regions(
         size=size,
         castle=castle,
         camps=camps,
@@ -623,6 +660,13 @@ def _derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Region
         camp_cells=frozenset(cell for camp in camps if camp.garrison for cell in camp.cells),
         free_cells=free_cells,
         approaches=approaches,
+        anvils={},
+        king_patterns={},
+    )
+    return replace(
+        regions,
+        anvils=_anvils(regions, rules),
+        king_patterns={king: _king_patterns(regions, rules, king) for king in sorted(king_cells)},
     )
 
 
@@ -690,6 +734,20 @@ class _Ways(NamedTuple):
 # capturing attacker has arrived.
 
 
+def _hostile(regions: Regions, rules: Rules) -> frozenset[int]:
+    """Return the cells outside the castle whose terrain is hostile to white's pieces."""
+    camps = regions.camp_terrain if rules.camps.hostile else frozenset()
+    return camps | (regions.royal_corners if rules.corners.hostile else frozenset())
+
+
+def _anvils(regions: Regions, rules: Rules) -> dict[Literal["white", "black"], frozenset[int]]:
+    """Return `Regions.anvils`."""
+    hostile, inert = _hostile(regions, rules), {parse_square(name, regions.size) for name in rules.camps.inert}
+    to_white = regions.castles if rules.castle.hostile_to_white != "never" else frozenset()
+    to_black = regions.castles if rules.castle.hostile_to_black != "never" else frozenset()
+    return {"white": hostile | to_white, "black": hostile - inert | to_black}
+
+
 class KingPattern(NamedTuple):
     """Minimal set of attackers that captures a king on a given cell.
 
@@ -700,16 +758,9 @@ class KingPattern(NamedTuple):
     terrain: bool
 
 
-def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
+def _king_patterns(regions: Regions, rules: Rules, king: int) -> tuple[KingPattern, ...]:
     """Return the patterns (minimal sets of attackers) that capture a king on a given cell."""
-    regions, rules = variant.regions, variant.rules
-    soldier_cells = regions.free_cells | regions.camp_cells
-    hostile = set()
-    if rules.camps.hostile:
-        hostile |= {cell for camp in regions.camps for cell in camp.cells}
-    if rules.corners.hostile:
-        hostile |= regions.royal_corners
-
+    soldier_cells, hostile = regions.soldier_cells, _hostile(regions, rules)
     sides = [step(king, direction, regions.size) for direction in DIRECTIONS]
     on_castle = king == regions.castle
     beside_castle = bool(regions.castles.intersection(sides)) and rules.king.beside_castle == "as_on_castle"
@@ -741,17 +792,3 @@ def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
         for attackers, terrain in found.items()
         if not any(other < attackers for other in found)
     )
-
-
-def anvils_against_attackers(variant: Variant) -> frozenset[int]:
-    """Return the cells whose terrain is hostile to an attacker while the castle is empty."""
-    regions, rules = variant.regions, variant.rules
-    anvils: set[int] = set()
-    if rules.camps.hostile:
-        inert = {parse_square(name, regions.size) for name in rules.camps.inert}
-        anvils |= {cell for camp in regions.camps for cell in camp.cells} - inert
-    if rules.corners.hostile:
-        anvils |= regions.royal_corners
-    if rules.castle.hostile_to_black != "never":
-        anvils |= regions.castles
-    return frozenset(anvils)

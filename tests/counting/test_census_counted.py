@@ -11,7 +11,7 @@ import pytest
 from fuses import Fuse, KilledError
 
 from counting.census import census
-from counting.census.buckets import LEAF_BITS, family_bins, family_marks
+from counting.census.buckets import LEAF_BITS, family_bins
 from counting.census.census_store import HUNDREDTHS, CensusStore, CountRecord
 from counting.census.counted import Counted, CountRequest, count_ply
 from counting.census.rows import leaves_digest, open_rows, read_rows
@@ -185,13 +185,13 @@ def test_what_a_part_may_be() -> None:
 def test_bins_against_the_plain_twin(name: str, tmp_path: Path) -> None:
     variant = load_variant(name)
     census(variant, plies=2, store=tmp_path)
-    tools, marks = toolbox(variant, False), family_marks(variant, False)
+    tools = toolbox(variant, False)
     for ply in (1, 2):
         rows = read_rows(open_rows(tmp_path / f"classes/ply-{ply:03}/part-00000.rows"), 0, 1 << LEAF_BITS)[:50]
         bins = np.empty(len(rows), dtype=np.uint16)
-        family_bins(tools.tables, marks, tools.order, 0, rows, bins)
+        family_bins(tools.tables, tools.marks, tools.order, 0, rows, bins)
         children = np.empty(len(rows), dtype=np.uint16)
-        family_bins(tools.tables, marks, tools.order, 1, rows, children)
+        family_bins(tools.tables, tools.marks, tools.order, 1, rows, children)
         for row, found, of_children in zip(rows, bins.tolist(), children.tolist(), strict=True):
             number = sum(int(word) << 64 * place for place, word in enumerate(row))
             cells = variant.size**2

@@ -17,9 +17,9 @@ from reports.catalogue import first_page
 from reports.puzzles import results as solutions
 from reports.site import site_builder as building
 from reports.site.site_builder import pictures, tree_data, walks
+from reports.studies.puzzle_trees import puzzle_tree
 from reports.studies.sources import walked
 from retrograde.puzzles.puzzle_file import read_puzzles
-from retrograde.puzzles.puzzle_game import puzzle_tree
 from tablut.cli.shell import run
 from tablut.results import grouped
 from tests.support.markup import Page

@@ -22,7 +22,7 @@ from tablut.cli.shell import run
 from tablut.engine import build_tables, engine_for
 from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
-from tablut.indexing.tiers import TierIndex, tier_index
+from tablut.indexing.tiers import TierIndex, packed_rows, tier_index
 from tablut.indexing.values import ALIAS_CODE
 from tablut.position import Position
 from tablut.variants import Variant, load_variant
@@ -142,7 +142,7 @@ def test_too_few_entries_are_found(tmp_path, deep_variant, deep_codes) -> None:
     flags = index.representatives.copy()
     flags[0, np.flatnonzero(flags[0])[-1]] = False
     create(tmp_path / "s", deep_variant, [(1, 0)])
-    fewer = TierIndex(deep_variant, 1, 0, representatives=flags)
+    fewer = TierIndex(deep_variant, 1, 0, packed=packed_rows(flags))
     white, black = deep_codes[1, 0]
     kept = np.delete(np.arange(index.size), index.offsets[1] - 1)
     write_tier(tmp_path / "s", fewer, white[kept], black[kept])
@@ -331,7 +331,7 @@ def test_an_index_that_ranks_images_elsewhere_is_found(
     unpacked = UnpackedTiers(store, list(deep_codes))
     for lower in deep_codes:
         unpacked.load(lower)
-    index = TierIndex(deep_variant, *material, representatives=flags)
+    index = TierIndex(deep_variant, *material, packed=packed_rows(flags))
     assert sum(int(tally.counters[FAILURES]) for tally in tallies(index, unpacked)) > 0
 
 

@@ -17,10 +17,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from reports.studies.collection.making import format_puzzles
 from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
 from retrograde.proofs.solver import solve
 from retrograde.proofs.strategy_checker import StrategyCheck
-from retrograde.puzzles.puzzle_file import format_puzzles, judge, parse_puzzles, read_puzzles
+from retrograde.puzzles.puzzle_file import judge, parse_puzzles, read_puzzles
 from tablut import Board
 from tablut.errors import TablutError
 from tablut.formats import bologna, opentafl

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tablut.engine import engine_for
 from tablut.rules import OUTCOMES, NaiveGame, NaivePosition, Outcome
 from tablut.variants import Variant, load_variant
-from tablut.variants.model import anvils_against_attackers, king_patterns
 from tests.support.effort import examples
 from tests.support.placements import letters
 from tests.support.strategies import small_variants
@@ -132,7 +131,7 @@ def test_a_soldier_never_returns_to_its_camp():
 def test_patterns_are_minimal_and_stand_where_attackers_may(variant: Variant) -> None:
     regions = variant.regions
     for king in regions.king_cells:
-        sets = [pattern.attackers for pattern in king_patterns(variant, king)]
+        sets = [pattern.attackers for pattern in regions.king_patterns[king]]
         assert len(set(sets)) == len(sets)
         for attackers in sets:
             assert attackers
@@ -162,7 +161,7 @@ def test_patterns_are_what_the_plain_rules_capture(variant: Variant, data: st.Da
                 for mover in pieces
                 if pieces[mover] == "b"
             )
-            complete = any(pattern.attackers <= set(chosen) for pattern in king_patterns(variant, king))
+            complete = any(pattern.attackers <= set(chosen) for pattern in regions.king_patterns[king])
             assert fallen == complete, (variant, king, chosen)
 
 
@@ -172,4 +171,4 @@ def test_anvils_are_what_the_plain_rules_find_hostile(variant: Variant) -> None:
     game = NaiveGame(variant)
     empty = NaivePosition({}, "w")
     hostile = {cell for cell in range(variant.size**2) if game._hostile_to_black(empty, naive_cell(cell, variant.size))}
-    assert anvils_against_attackers(variant) == hostile
+    assert variant.regions.anvils["black"] == hostile

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal
 from rich.text import Text
 
 from reports.studies.collection.blunders import from_games, read_games
-from reports.studies.collection.making import Made, Wanted, from_almost, from_placements, from_self_play
+from reports.studies.collection.making import Made, Wanted, format_puzzles, from_almost, from_placements, from_self_play
 from reports.studies.collection.mining import from_tablebase
 from reports.studies.collection.shapes import Theme
 from retrograde.cli.prove_commands import nodes_field
 from retrograde.proofs.win_search import ProofLimits
-from retrograde.puzzles.puzzle_file import format_puzzles, read_puzzles
+from retrograde.puzzles.puzzle_file import read_puzzles
 from tablut.cli.command import command
 from tablut.cli.options import seed_field, variant_field
 from tablut.cli.requests import Option, Request

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reports.studies.collection.shapes import Theme, from_shapes, theme_of
-from retrograde.proofs.solver import Solution, Solver
+from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, Stipulation
 from tablut.board import Board
@@ -26,7 +26,7 @@ from tablut.engine.layout import ATTACKERS_AT, DEFENDERS_AT, KING_AT, SIDE_AT, h
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex, PlacementTier
 from tablut.position import Move, Position, Side
-from tablut.prober import Prober
+from tablut.prober import Prober, Solution
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import Variant, VariantLike, as_variant, shipped_name
 
@@ -232,6 +232,12 @@ def _has_theme(variant: Variant, solution: Solution, theme: Theme | None) -> boo
 def stem(variant: Variant) -> str:
     """Return the prefix for a variant's puzzle ids: its name if that is a valid tag, otherwise ``own``."""
     return variant.name if re.fullmatch(r"[A-Za-z0-9._-]{1,40}", variant.name) else "own"
+
+
+def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
+    """Return a puzzle file's content. This is the inverse of `retrograde.puzzles.puzzle_file.parse_puzzles`."""
+    lines = [f"# {line}".rstrip() for line in header.splitlines()]
+    return "".join(f"{line}\n" for line in [*lines, *map(str, puzzles)])
 
 
 def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> Puzzle:

@@ -22,6 +22,7 @@ from reports.studies.openings.deciding import (
     read_findings,
 )
 from reports.studies.openings.guided import GuidedWork, given_moves
+from reports.studies.openings.joining import adopt
 from reports.studies.openings.outline import LEAST, read_outline, write_outline
 from reports.studies.rendered import PageRequest, rendered
 from retrograde.proofs.certificate import certificate_of, read_certificate
@@ -225,7 +226,7 @@ def _join(
                 took = late + min(before.nodes // 1024, INFINITE // 8)
                 own.tree.root.proof = 1 + took
         after.append(own)
-    run.adopt(after)
+    adopt(run, after)
     return between
 
 

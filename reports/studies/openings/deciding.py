@@ -190,7 +190,9 @@ class Strategy:
         """Return the number of plies left in a position where the winner is to move or has already won."""
         if board.is_game_over():
             return 0
-        longest = None if self._check is None else self._check.longest_from(str(board.position))
+        check, longest = self._check, None
+        if check is not None and check.counts:
+            longest = check.longest.get(check.game.key(check.game.read(str(board.position))), 1)
         found = self.answer(board.position)
         return longest or (1 if found is None else found[0])
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from retrograde.proofs.proving import proved_task, run_task, search_of
+from retrograde.proofs.proving import run_task, search_of
 from retrograde.proofs.strategy import PackedStrategy, after_moves, joined, text_of
 from retrograde.proofs.table import INFINITE
 from tablut.board import Board
@@ -77,10 +77,11 @@ class GuidedWork:
         if task.plies:
             return run_task(task, self._known())
         answer = run_task(task)
-        rows, made = answer["rows"], int(answer["rows"]["nodes"].sum())
+        rows = answer["rows"]
         if rows["proof"][0] == 0:
-            answer = proved_task(task, made, self._known())
-        elif rows["disproof"][0] and self._run.tree.nodes[task.words].mine:
+            strategy = run_task(task._replace(plies=int(rows["plies"][0])), self._known())
+            return {"rows": np.concatenate([rows, strategy["rows"]])}
+        if rows["disproof"][0] and self._run.tree.nodes[task.words].mine:
             self._prefer(task, rows)
         return answer
 

@@ -9,7 +9,6 @@ Wide boards are arrays of uint64, and their cells are stored as uint16.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import comb
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -22,6 +21,7 @@ from tablut.indexing.tier_kernels import ROOM, SCRATCH
 from tablut.indexing.tier_tables import TierTables
 from tablut.indexing.values import COUNTER
 from tablut.position import NARROW
+from tablut.variants.model import derived
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ def row_array_sizes(variant: Variant, material: tuple[int, int]) -> RowArraySize
     attackers, defenders = material
     if attackers > _MOST_MEN or variant.size > NARROW:
         return NO_ROW_ARRAYS
-    cells = len(variant.regions.free_cells | variant.regions.camp_cells)
+    cells = len(variant.regions.soldier_cells)
     choices = comb(cells, attackers - 1)
     columns = 0 if defenders else comb(cells, attackers)
     return RowArraySizes(attackers, 2 * variant.size * choices, cells * choices, columns)
@@ -88,7 +88,7 @@ class LineSources(NamedTuple):
     at: NDArray[np.uint32]
 
 
-@lru_cache(maxsize=8)
+@derived
 def line_sources(variant: Variant) -> LineSources:
     """Return the places from which an attacker can reach a target, for all lines on a variant's board."""
     tables, standing = build_tables(variant), build_origins(variant).attacker_cells

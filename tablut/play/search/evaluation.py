@@ -7,7 +7,6 @@ a row or a column, and a *place* is a cell's index on its line. A *wide* board i
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -49,7 +48,7 @@ from tablut.play.search.weights import (
     weights_family,
 )
 from tablut.position import NARROW
-from tablut.variants.model import CAMP_LETTERS
+from tablut.variants.model import CAMP_LETTERS, derived
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -292,7 +291,7 @@ def cell_attributes(variant: Variant) -> dict[str, frozenset[int]]:
         return abs(first // size - second // size) + abs(first % size - second % size)
 
     attributes = {
-        "camp": frozenset(cell for camp in regions.camps for cell in camp.cells),
+        "camp": regions.camp_terrain,
         "near_escape": frozenset(
             cell for cell in cells if any(_steps(cell, escape) <= 2 for escape in regions.approaches)
         ),
@@ -507,7 +506,7 @@ def _with_patterns(
     return small[terms] + patterns.line_scores[tables], found.reshape(pairs.shape)
 
 
-@lru_cache(maxsize=16)
+@derived
 def evaluation_tables_for(variant: Variant) -> EvaluationTables:
     """Return the tuned evaluation tables for a variant. For equal variants, return the same object."""
     return evaluation_tables(variant)

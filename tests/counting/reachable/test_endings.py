@@ -19,7 +19,6 @@ from tablut.errors import InputError
 from tablut.indexing import ENDINGS, EndingIndex, FinalPlacement
 from tablut.rules import OUTCOMES, NaivePosition
 from tablut.variants import Variant, load_variant
-from tablut.variants.model import king_patterns
 from tests.support.effort import examples
 from tests.support.strategies import small_variants, variants
 
@@ -44,7 +43,7 @@ def belongs(variant: Variant, cells: str, ending: str) -> bool:
         return king in regions.king_cells
     if ending == "king_captured":
         return king in regions.king_cells and any(
-            all(cells[cell] == "b" for cell in pattern.attackers) for pattern in king_patterns(variant, king)
+            all(cells[cell] == "b" for cell in pattern.attackers) for pattern in regions.king_patterns[king]
         )
     ways = regions.approaches.get(king, ())
     able = ending == "escaped" or variant.rules.king.armed

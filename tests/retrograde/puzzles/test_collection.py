@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from reports.puzzles import results
-from reports.studies.collection.making import grade, is_symmetrical, tempting_moves
+from reports.studies.collection.making import format_puzzles, grade, is_symmetrical, tempting_moves
 from reports.studies.collection.shapes import theme_of
 from retrograde.proofs.certificate import build_certificate
 from retrograde.proofs.solver import Solver
@@ -17,7 +17,6 @@ from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from retrograde.puzzles.puzzle_file import (
     COLLECTION,
     collection_names,
-    format_puzzles,
     judge,
     parse_puzzles,
     read_puzzle_text,

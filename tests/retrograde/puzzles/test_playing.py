@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from reports.studies.puzzle_trees import puzzle_tree
 from retrograde.proofs import ProofLimits, solve
 from retrograde.puzzles.puzzle_file import Filter, Puzzle, choose, facts_of, parse_puzzles, read_puzzles
-from retrograde.puzzles.puzzle_game import PuzzleGame, PuzzleTree, open_puzzle, puzzle_tree
+from retrograde.puzzles.puzzle_game import PuzzleGame, PuzzleTree, open_puzzle
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError, UnknownError

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from clusters import cluster
 
+from reports.studies.openings.joining import adopt
 from retrograde.proofs import proving as proving_module
 from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.proof_tree import ProofTree, row_type
@@ -212,7 +213,7 @@ def test_proofs_of_all_answers_are_one_of_the_position_before_them(tmp_path: Pat
     but_one = [one for one in after if one.tree.root.words != after[0].tree.root.words]
     for others, status in ((but_one, "open"), (after, "proved")):
         whole = proving(BOARD, str(board.position), "white")
-        whole.adopt(others)
+        adopt(whole, others)
         whole.run(LocalScheduler(1), tmp_path / status, hours=0)
         assert whole.result().status == status
     assert whole.certificate is not None
@@ -235,7 +236,7 @@ def test_proofs_of_all_other_answers_are_none_where_one_ends_the_game(tmp_path: 
             assert after[-1].result().status == "proved"
         board.pop()
     whole = proving("brandubh", str(board.position), "white")
-    whole.adopt(after)
+    adopt(whole, after)
     whole.run(LocalScheduler(1), tmp_path, hours=0)
     assert whole.result().status == "open"
 

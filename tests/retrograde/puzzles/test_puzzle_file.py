@@ -4,12 +4,12 @@ from importlib import resources
 
 import pytest
 
+from reports.studies.collection.making import format_puzzles
 from retrograde.proofs.solver import solve
 from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import (
     Puzzle,
     Stipulation,
-    format_puzzles,
     judge,
     parse_puzzles,
     read_puzzle_text,

@@ -24,14 +24,14 @@ from retrograde.proofs.win_search import (
     reachable_values,
 )
 from retrograde.puzzles.puzzle_file import Puzzle, judge
-from retrograde.tablebase.probing import rated_moves, unlimited_board
+from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, keep, pointer
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import UseError
 from tablut.indexing.values import MISSING, Verdict, value_of
 from tablut.position import Position
-from tablut.prober import MissingTableError
+from tablut.prober import MissingTableError, Prober
 from tablut.rules.naive import NaiveGame
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import Variant, load_variant
@@ -170,8 +170,7 @@ def assert_agrees(engine, values: ReachableValues, solver: Solver, row: int, pos
 
 
 def rated(values: ReachableValues, position: Position):
-    board = unlimited_board(values.variant, position)
-    return rated_moves(board, lambda board: value_of(values.probe(board.position)))
+    return values.best_moves(Board(values.variant, position))
 
 
 def sample(solved, number: int, seed: int):
@@ -399,7 +398,7 @@ def test_later_wins_are_told_from_moves_that_do_not_win(solved) -> None:
     assert seen > 1
 
 
-class FewMen:
+class FewMen(Prober):
     """A tablebase: a complete solution that admits to know positions with few attackers."""
 
     def __init__(self, values, most, missing=False):
@@ -409,10 +408,10 @@ class FewMen:
     def covers(self, attackers, defenders):
         return attackers <= self.most
 
-    def probe(self, position):
+    def stored_value(self, position):
         if self.missing or position.material[0] > self.most:
             raise MissingTableError
-        return self.values.probe(position)
+        return self.values.stored_value(position)
 
     def probe_words(self, words):
         self.asked += len(words)
