@@ -28,7 +28,7 @@ from tablut.cli.runtime import Reply, interruptible, progress
 from tablut.errors import InputError
 from tablut.formats.game_text import RECORD_BYTES
 from tablut.indexing.values import Wdl, value_of, verdict_of, within_limit
-from tablut.play.bridges import player_for
+from tablut.play.bridges.factory import player_for
 from tablut.play.collection import UnreadGame, read_sources
 from tablut.play.player_options import (
     complete_player,

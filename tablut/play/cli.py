@@ -18,7 +18,7 @@ from tablut.cli.options import board_options, file_option, position_option, read
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, interruptible
 from tablut.cli.streams import AS_JSON, complain, read_line, write_output
 from tablut.errors import InputError, MachineError
-from tablut.play.bridges import front_of, name_of, player_for
+from tablut.play.bridges.factory import front_of, name_of, player_for
 from tablut.play.player_options import (
     Budget,
     PlayerSettings,

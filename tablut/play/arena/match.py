@@ -14,7 +14,7 @@ from tablut.errors import InputError
 from tablut.play.arena.game import ADJUDICATED, BY_TABLES, FAULTS, Adjudicator, EndedGame, Seat, play_game
 from tablut.play.arena.plan import Adjudication, Contestant, MatchPlan, plan_match
 from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share, superiority, wilson
-from tablut.play.bridges import close_player
+from tablut.play.bridges.factory import close_player
 from tablut.play.bridges.objects import PlayerLike
 from tablut.play.bridges.programs import IdlePrograms
 from tablut.play.search.limits import SearchLimits
