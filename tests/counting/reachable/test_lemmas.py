@@ -127,8 +127,8 @@ def assert_sets_agree(variant: Variant, seed: int, count: int) -> None:
         mixed = (index * 8 + code) * 0x9E3779B97F4A7C15 % 2**64
         checksum += mixed ^ mixed >> 29
     found = count_lemmas(variant, seed, 7, count)
-    assert found["lemmas"] == np.bincount(codes, minlength=len(LEMMAS) + 1).tolist()
-    assert found["checksum"] == checksum % 2**64
+    assert found.lemmas == np.bincount(codes, minlength=len(LEMMAS) + 1).tolist()
+    assert found.checksum == checksum % 2**64
 
 
 @pytest.mark.parametrize("name", ["ashton", "copenhagen", "alea-evangelii"])
@@ -142,7 +142,7 @@ def test_samples_that_contain_a_counted_set_are_counted(name: str) -> None:
         any(all(cells[cell] == piece for cell, piece in pieces) for pieces in locked_family(variant))
         for cells in placements
     )
-    assert count_lemmas(variant, 5, 30, count)["outside"] == held
+    assert count_lemmas(variant, 5, 30, count).outside == held
     assert 0 < held < len(placements)
 
 
