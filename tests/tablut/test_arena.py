@@ -435,7 +435,7 @@ def test_the_elo_of_pairs_lies_in_its_interval(pairs: int, chances: tuple[float,
 @pytest.mark.parametrize("drawn_games", [0.0, 0.4])
 def test_a_share_lies_in_wilsons_interval(level: float, drawn_games: float) -> None:
     """For shares all over the range: for a single share, the interval holds a little more or less often."""
-    random, games, draws = np.random.default_rng(68), 60, 10_000
+    random, games, draws = np.random.default_rng(68), 60, 4_000
     shares = random.random(draws)
     # A drawn game is half a point, so the other games are won a little less often.
     even = drawn_games * 2 * np.minimum(shares, 1 - shares)
