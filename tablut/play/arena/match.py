@@ -260,11 +260,10 @@ def play_match(
             stack.enter_context(lock_folder(folder, "match"))
             remove_temporaries(folder)
 
-        def play(number: int) -> dict[str, Any]:
-            return {"played": _one_game(plan, number, folder, idle, judge)}
+        def play(number: int) -> ScoredGame:
+            return _one_game(plan, number, folder, idle, judge)
 
-        def done(answer: dict[str, Any]) -> None:
-            one: ScoredGame = answer["played"]
+        def done(one: ScoredGame) -> None:
             played[one.number] = one
             if watch is not None:
                 watch(one)
