@@ -153,7 +153,7 @@ def game(request, tmp_path_factory, solve_codes, write_store) -> Game:
     # Those that are decided late are few, and tell most.
     late = [position for position in above if (known.probe(position).dtm or 0) > 3]
     rest = [position for position in above if position not in late]
-    above = [*late[:: 4 if request.param == "either" else 1], *rest[: 40 if request.param == "either" else 80]]
+    above = [*late[:: 3 if request.param == "either" else 1], *rest[: 75 if request.param == "either" else 150]]
     return Game(variant, codes, store, known, above, drawish=request.param != "small")
 
 
