@@ -80,7 +80,7 @@ def _evidence(paper: PaperEquations, values: Mapping[str, int]) -> dict[str, Evi
     return evidence | {"four-groups-in-all": {"camps": len(camps), "camp_cells": len(paper.variant.regions.camp_cells)}}
 
 
-def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict[str, object]]:
     """Return the evidence about numbers and remarks printed or quoted in the paper."""
     variant, camps = paper.variant, paper.variant.regions.camps
     # Raising the upper limit on the number of attackers by one produces the value printed for equation (12).
@@ -124,7 +124,9 @@ def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict
     }
 
 
-def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+def _of_spaces(
+    paper: PaperEquations, exact: Mapping[str, int], values: Mapping[str, int]
+) -> dict[str, dict[str, object]]:
     """Return the evidence about placements that the paper counts more than once or not at all."""
     final, size = sum(values[name] for name in FINAL), paper.variant.size
     # The paper omits the patterns in which two soldiers capture a king next to a camp, along the axis that does not

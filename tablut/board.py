@@ -687,7 +687,7 @@ class Board:
     def __deepcopy__(self, _memo: object) -> Self:
         return self.copy()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the state to pickle. It omits the engine, which is looked up again when it is needed."""
         return {name: value for name, value in self.__dict__.items() if name != "_engine"}
 

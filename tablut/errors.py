@@ -116,7 +116,7 @@ class TablutError(Exception):
         return _restored, (type(self), self.args, self.__dict__)
 
 
-def _restored(kind: type[TablutError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> TablutError:
+def _restored(kind: type[TablutError], arguments: tuple[Any, ...], fields: dict[str, object]) -> TablutError:
     """Rebuild a pickled error. ``args`` is set directly, because an error derived from `OSError` would lose it."""
     error = kind.__new__(kind)
     error.args = arguments

@@ -20,7 +20,7 @@ class Provenance(Result):
     version: str
     commit: str | None
     command: str
-    parameters: dict[str, Any]
+    parameters: dict[str, object]
     seed: int | None
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     compile_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
@@ -28,8 +28,8 @@ class Provenance(Result):
 
 
 def origin(
-    command: str, parameters: dict[str, Any], seed: int | None, seconds: float, *, commit: str | None
-) -> dict[str, Any]:
+    command: str, parameters: dict[str, object], seed: int | None, seconds: float, *, commit: str | None
+) -> dict[str, object]:
     """Return the provenance of a result that this process has computed, as plain data."""
     return {
         "version": __version__,

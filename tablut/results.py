@@ -118,7 +118,7 @@ class SparseResult(Result):
     """A result whose empty fields are omitted from the JSON, which may contain thousands of such results."""
 
     @model_serializer(mode="wrap")
-    def _without_what_is_not_there(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_what_is_not_there(self, whole: SerializerFunctionWrapHandler) -> dict[str, object]:
         return {name: value for name, value in whole(self).items() if value not in (None, (), [])}
 
 
@@ -231,7 +231,7 @@ class DescribedVariant(Result):
     start: str
     start_rows: list[str]
     terrain: list[str]
-    fields: dict[str, Any]
+    fields: dict[str, object]
     meanings: dict[str, str]
     claims: list[dict[str, Any]]
     regions: dict[str, list[str]]

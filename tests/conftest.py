@@ -3,13 +3,16 @@
 import gc
 import os
 import signal
+import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import retrograde
-from tablut.work import clocks
+from tablut.work import clocks, machine
 from tests.support.effort import MORE
 
 # Read by the checker alone: it is full of mistakes.
@@ -79,6 +82,27 @@ def _shipped_tables_are_unpacked_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch, "tiers_within", tiers_within)
         yield
+
+
+_Cache = type(cache(int))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _tables_of_rule_sets_are_forgotten() -> Iterator[None]:
+    """Empty the packages' caches of bounded size after each file, and those of the file itself.
+
+    They hold tables of rule sets, many MB for each.
+    """
+    yield
+    for name, module in [*sys.modules.items()]:
+        of_tests = name.startswith("tests.") and ".test_" in name
+        if of_tests or name.partition(".")[0] in ("tablut", "counting", "retrograde", "reports"):
+            for value in [*vars(module).values()]:
+                if isinstance(value, _Cache) and (of_tests or value.cache_parameters()["maxsize"]):
+                    value.cache_clear()
+    gc.collect()
+    gc.freeze()  # so that the next collection does not look at the kernels again
+    machine.return_memory()
 
 
 @pytest.fixture(autouse=True)

@@ -35,8 +35,8 @@ PARTS = {
 # Modules that an extra is for.
 OPTIONAL = {
     "distributed": {"tablut/work/run.py"},
-    "open_spiel": {"tablut/env/__init__.py", "tablut/env/openspiel.py"},
-    "pettingzoo": {"tablut/env/__init__.py", "tablut/env/aec.py"},
+    "open_spiel": {"tablut/env/environments.py", "tablut/env/openspiel.py"},
+    "pettingzoo": {"tablut/env/environments.py", "tablut/env/aec.py"},
     "sphinx": {"reports/site/site_builder.py"},
 }
 

@@ -19,7 +19,8 @@ from pydantic import model_validator
 
 from counting.reachable.certificates import VERSION, Header, PositionCertificate, SampledSpace
 from counting.reachable.drawing import GENERATOR
-from counting.reachable.tallies import surviving
+from counting.reachable.proof_games import EndingStats, GameStats
+from counting.reachable.tallies import LemmaStats, surviving
 from tablut.position import NARROW
 from tablut.variants import Variant
 from tablut.work.files import child
@@ -134,14 +135,11 @@ class ChunkStats(Part):
     """The stored result of a chunk."""
 
     count: Count
-    result: dict[str, Any]
+    result: GameStats | EndingStats | LemmaStats
 
     @model_validator(mode="after")
     def _counts_add_up(self) -> Self:
-        counts = self.result.get("lemmas")
-        if not isinstance(counts, list) or not all(isinstance(count, int) for count in counts):
-            raise ValueError("result.lemmas: is not a list of counts")
-        if sum(counts) != self.count:
+        if sum(self.result.lemmas) != self.count:
             raise ValueError("result.lemmas: does not add up to the number of samples")
         return self
 
@@ -156,7 +154,7 @@ class Chunk:
     count: int
 
 
-Results = dict[str, dict[str, Any]]
+Results = dict[str, GameStats | EndingStats | LemmaStats]
 """The results of chunks, keyed by chunk name."""
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from counting.reachable.certificate_checker import LEMMAS, Checker
 from counting.reachable.certificates import CERTIFICATES, PositionCertificate, SampledSpace, write_file
@@ -39,8 +39,16 @@ from counting.reachable.chunks import (
 )
 from counting.reachable.drawing import GENERATOR, drawer_for
 from counting.reachable.lemmas import LAST_MOVE
-from counting.reachable.proof_games import EXCLUSIONS, ending_index, settle_endings, settle_samples
-from counting.reachable.tallies import count_lemmas, surviving
+from counting.reachable.proof_games import (
+    EXCLUSIONS,
+    EndingStats,
+    GameStats,
+    SettledStats,
+    ending_index,
+    settle_endings,
+    settle_samples,
+)
+from counting.reachable.tallies import LemmaStats, SampleStats, count_lemmas, surviving
 from counting.spaces import FINAL, classes, spaces
 from tablut.engine import engine_for
 from tablut.errors import SOME, THREADS, InputError, TablutError, numbers, shown_value, whole_number
@@ -152,14 +160,13 @@ class ReachableEstimate(Result):
     """Processor time of all chunks, including those of earlier runs in the same folder. Older results lack it."""
 
 
-def _decided(chunks: Iterable[Chunk], results: Results) -> list[dict[str, Any]]:
+_Stats = TypeVar("_Stats", bound=SampleStats)
+
+
+def _decided(chunks: Iterable[Chunk], results: Results, kind: type[_Stats]) -> list[_Stats]:
     """Return the results of all chunks before the first undecided chunk. An interrupted run can report them."""
-    return [results[chunk.name] for chunk in takewhile(lambda chunk: chunk.name in results, chunks)]
-
-
-def _total(results: list[dict[str, Any]], key: str, place: int | None = None) -> int:
-    """Add up a value over all results. ``place`` selects one entry if the value is a list."""
-    return sum(result[key] if place is None else result[key][place] for result in results)
+    found = [results[chunk.name] for chunk in takewhile(lambda chunk: chunk.name in results, chunks)]
+    return [stats for stats in found if isinstance(stats, kind)]
 
 
 def tally(plan: ChunkPlan, results: Results, *, placements: bool = False) -> SampleTally:
@@ -167,25 +174,27 @@ def tally(plan: ChunkPlan, results: Results, *, placements: bool = False) -> Sam
 
     With ``placements``, a placement counts as reachable if it can be reached with either side to move.
     """
-    games, lemmas = _decided(plan.games(), results), _decided(plan.lemmas(), results)
-    n, found, unknown = sum(sum(result["lemmas"]) for result in games), _total(games, "found"), _total(games, "unknown")
+    games, lemmas = _decided(plan.games(), results, SettledStats), _decided(plan.lemmas(), results, LemmaStats)
+    n, found = sum(sum(one.lemmas) for one in games), sum(one.found for one in games)
+    unknown = sum(one.unknown for one in games)
     passing = [0]
     if placements:
-        found, unknown = found + _total(games, "twins", 0), unknown + _total(games, "twins", 1)
+        found += sum(one.twins[0] for one in _decided(plan.games(), results, GameStats))
+        unknown += sum(one.twins[1] for one in _decided(plan.games(), results, GameStats))
         passing = [0, LAST_MOVE]
-    passed = sum(_total(games, "lemmas", code) for code in passing)
-    outside = _total(games, "outside")
+    passed = sum(one.lemmas[code] for one in games for code in passing)
+    outside = sum(one.outside for one in games)
     undecided = plan.space == "undecided"
     return SampleTally(
         n=n,
         reachable=found,
         unreachable=n - found - unknown,
         unknown=unknown,
-        lemma_samples=n + sum(sum(result["lemmas"]) for result in lemmas),
-        lemma_passed=passed + sum(_total(lemmas, "lemmas", code) for code in passing),
+        lemma_samples=n + sum(sum(one.lemmas) for one in lemmas),
+        lemma_passed=passed + sum(one.lemmas[code] for one in lemmas for code in passing),
         passed=passed,
         outside=outside,
-        lemma_outside=outside + _total(lemmas, "outside"),
+        lemma_outside=outside + sum(one.outside for one in lemmas),
         inside=Fraction(2 * surviving(plan.variant), drawer_for(plan.variant).size) if undecided else Fraction(1),
     )
 
@@ -193,7 +202,7 @@ def tally(plan: ChunkPlan, results: Results, *, placements: bool = False) -> Sam
 def estimate_report(plan: ChunkPlan, results: Results, checked: int) -> ReachableEstimate:
     """Return the estimate from the results of all chunks."""
     sums, sizes = tally(plan, results), space_sizes(plan.variant, plan.space)
-    games, lemmas = _decided(plan.games(), results), _decided(plan.lemmas(), results)
+    games, lemmas = _decided(plan.games(), results, SettledStats), _decided(plan.lemmas(), results, LemmaStats)
     shares = {level: share_interval(sums, 1 - level / 100) for level in _LEVELS}
     low, high = shares[99]
     endings = placements = None
@@ -203,7 +212,7 @@ def estimate_report(plan: ChunkPlan, results: Results, checked: int) -> Reachabl
     else:
         endings = {}
         for ending, size in ending_index(plan.variant).sizes.items():
-            found = [result["endings"][ending] for result in games]
+            found = [one.endings[ending] for one in _decided(plan.games(), results, EndingStats)]
             n, reached = (sum(column) for column in zip(*found, strict=True))
             endings[str(ending)] = EndingStage(counted=size, n=n, reachable=reached)
     return ReachableEstimate(
@@ -227,11 +236,11 @@ def estimate_report(plan: ChunkPlan, results: Results, checked: int) -> Reachabl
         classes=_shared({level: share_of_classes(ends, sizes) for level, ends in shares.items()}, sizes.classes),
         placements=placements,
         endings=endings,
-        lemmas=_lemma_stage(plan.space, sums, [*games, *lemmas]),
+        lemmas=_lemma_stage(plan.space, sums, games, lemmas),
         games=_game_stage(sums, games),
-        certificates=hashlib.sha256("".join(result["digest"] for result in games).encode()).hexdigest(),
+        certificates=hashlib.sha256("".join(one.digest for one in games).encode()).hexdigest(),
         checked=checked,
-        cpu_seconds=round(sum(result["cpu"] for result in [*games, *lemmas]), 1),
+        cpu_seconds=round(sum(one.cpu for one in (*games, *lemmas)), 1),
     )
 
 
@@ -249,8 +258,10 @@ def _shared(shares: Mapping[int, tuple[float, float]], counted: int) -> SharedSp
     )
 
 
-def _lemma_stage(space: SampledSpace, sums: SampleTally, results: list[dict[str, Any]]) -> LemmaStage:
-    counts = [sum(column) for column in zip(*(result["lemmas"] for result in results), strict=True)]
+def _lemma_stage(
+    space: SampledSpace, sums: SampleTally, games: Sequence[SettledStats], lemmas: Sequence[LemmaStats]
+) -> LemmaStage:
+    counts = [sum(column) for column in zip(*(one.lemmas for one in (*games, *lemmas)), strict=True)]
     outside = sums.lemma_outside
     direct = SampleTally(
         sums.lemma_samples, sums.lemma_passed, 0, 0, sums.lemma_samples, 0, 0, outside, outside, sums.inside
@@ -260,25 +271,25 @@ def _lemma_stage(space: SampledSpace, sums: SampleTally, results: list[dict[str,
         passed=sums.lemma_passed,
         excluded=dict(zip(LEMMAS if space == "undecided" else EXCLUSIONS, counts[1:], strict=True)),
         outside=outside,
-        checksum=f"{sum(result.get('checksum', 0) for result in results) % (1 << 64):016x}",
+        checksum=f"{sum(one.checksum for one in lemmas) % (1 << 64):016x}",
         interval95=list(share_interval(direct, 0.05)),
         interval99=list(share_interval(direct, 0.01)),
     )
 
 
-def _game_stage(sums: SampleTally, games: list[dict[str, Any]]) -> GameStage:
-    plies = sorted(ply for result in games for ply in result["plies"])
+def _game_stage(sums: SampleTally, games: Sequence[SettledStats]) -> GameStage:
+    plies = sorted(ply for one in games for ply in one.plies)
     return GameStage(
         outside=sums.outside,
         tried=sums.passed,
         found=sums.reachable,
-        pockets=sum(result.get("pockets", 0) for result in games),
-        exhausted=sum(result["exhausted"] for result in games),
+        pockets=sum(one.pockets for one in games if isinstance(one, GameStats)),
+        exhausted=sum(one.exhausted for one in games),
         unknown=sums.unknown,
         mean_plies=round(sum(plies) / len(plies), 2) if plies else 0.0,
         median_plies=float(plies[len(plies) // 2]) if plies else 0.0,
         longest_plies=plies[-1] if plies else 0,
-        cpu_milliseconds=round(1000 * sum(result["cpu"] for result in games) / max(1, sums.passed), 3),
+        cpu_milliseconds=round(1000 * sum(one.cpu for one in games) / max(1, sums.passed), 3),
     )
 
 
@@ -309,12 +320,14 @@ class _Task(PartTask):
         """Decide the chunk, and write its result and its certificates."""
         plan, chunk = self.plan, self.chunk
         samples, certificates = (plan.variant, plan.seed, chunk.first, chunk.count), list[PositionCertificate]()
+        result: LemmaStats | GameStats | EndingStats
         if chunk.stage == "lemmas":
             result = count_lemmas(*samples)
         else:
             result, certificates = settle_samples(*samples) if plan.space == "undecided" else settle_endings(*samples)
-        cpu = result["cpu"] = thread_clock() - began
-        return write_chunk(self.target, self.owner, ChunkStats(count=chunk.count, result=result), certificates, cpu)
+        cpu = thread_clock() - began
+        stats = ChunkStats(count=chunk.count, result=result.model_copy(update={"cpu": cpu}))
+        return write_chunk(self.target, self.owner, stats, certificates, cpu)
 
 
 @numbers(samples=SOME, seed=whole_number, lemma_samples=SOME, threads=THREADS, checks=whole_number)
@@ -420,7 +433,7 @@ class _Run:
             for stage, chunks in (("samples", [*plan.games()]), ("lemmas", [*plan.lemmas()])):
                 self._decide(stage, chunks, workers)
         except (TablutError, KeyboardInterrupt):
-            if partial is not None and _decided(plan.games(), self.results):
+            if partial is not None and _decided(plan.games(), self.results, SettledStats):
                 partial(estimate_report(plan, self.results, 0))
             raise
         wanted = (chunk for chunk in plan.games() if self.target is not None or chunk.first < self.checks)

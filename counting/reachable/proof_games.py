@@ -11,17 +11,18 @@ position is unreachable.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, new_beam_memory
 from counting.reachable.certificate_checker import ENDED_AS, LEMMAS, MOST_TREE, reach_for
-from counting.reachable.certificates import PositionCertificate, encode_moves, lines_digest
+from counting.reachable.certificates import Lemma, PositionCertificate, encode_moves, lines_digest
 from counting.reachable.drawing import draw_number, drawer_for
 from counting.reachable.lemmas import LAST_MOVE, LOCKED, lemmas_for
-from counting.reachable.tallies import count_lemmas
+from counting.reachable.tallies import SampleStats, count_lemmas
 from tablut.engine import engine_for
 from tablut.engine.distant import has_shieldwalls
 from tablut.engine.engine import position_keys, words_of_keys
@@ -60,6 +61,7 @@ from tablut.rules import NaivePosition
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES, UNDECIDED
 from tablut.variants import Variant
 from tablut.variants.model import derived
+from tablut.work.sealed_records import Count, Digest
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:
@@ -218,22 +220,42 @@ finder_for = derived(GameFinder)
 # -- decisions on ranges of samples -------------------------------------------------------
 
 
-Settled = tuple[dict[str, Any], list[PositionCertificate]]
-"""The results for a range of samples, and a certificate for each of them."""
+class SettledStats(SampleStats):
+    """The stored result for samples that pass through both stages.
+
+    - ``found``: The number of samples with a game.
+    - ``exhausted``: The number of samples whose backward tree is complete and does not contain the start.
+    - ``unknown``: The number of undecided samples.
+    - ``plies``: The lengths of the games.
+    - ``digest``: The digest of the certificates.
+    """
+
+    found: Count
+    exhausted: Count
+    unknown: Count
+    plies: list[Count]
+    digest: Digest
 
 
-def _settled(first: int, numbers: list[int], claims: list[dict[str, Any]], **more: Any) -> Settled:
-    """Return the results for samples starting at ``first``, and their certificates, given a claim for each sample."""
-    certificates = [
-        PositionCertificate(i=first + place, n=str(number), **claim)
-        for place, (number, claim) in enumerate(zip(numbers, claims, strict=True))
-    ]
-    counts = Counter(name for claim in claims for name in claim)
-    result = {"found": counts["game"], "unknown": counts["unknown"], "digest": lines_digest(certificates)}
-    return result | more, certificates
+class GameStats(SettledStats):
+    """The stored result for undecided positions.
+
+    - ``pockets``: The number of samples with a pocket, or with a king in a room.
+    - ``twins``: The numbers of samples without a game that are reachable if the other side is to move, and of those
+      where this is unknown.
+    """
+
+    pockets: Count
+    twins: tuple[Count, Count]
 
 
-def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settled:
+class EndingStats(SettledStats):
+    """The stored result for final placements: for each kind of ending, the numbers of samples and of those reached."""
+
+    endings: dict[str, tuple[Count, Count]]
+
+
+def settle_samples(variant: Variant, seed: int, first: int, count: int) -> tuple[GameStats, list[PositionCertificate]]:
     """Decide whether each of ``count`` samples starting at ``first`` is reachable."""
     engine = engine_for(variant)
     words, numbers = drawer_for(variant).draw(seed, first, count)
@@ -245,34 +267,36 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
     for place in [place for place, game in games.items() if game.status == "unknown"]:
         games[place] = game_by_predecessor(variant, boards[place], seed=first + 1)
 
-    claims: list[dict[str, Any]] = []
+    certificates: list[PositionCertificate] = []
     trees = BackwardTrees(variant)
     one_sided = np.flatnonzero(codes == LAST_MOVE).tolist()
     for place, code in enumerate(codes.tolist()):
+        claim = partial(PositionCertificate, i=first + place, n=str(numbers[place]))
         if code == LOCKED:
-            claims.append({"locked": " ".join(_squares(variant, left[place]))})
+            certificates.append(claim(locked=" ".join(_squares(variant, left[place]))))
         elif code:
-            claims.append({"lemma": LEMMAS[code - 1]})
+            certificates.append(claim(lemma=cast("Lemma", LEMMAS[code - 1])))
         elif games[place].status == "game":
-            claims.append({"game": encode_moves(games[place].moves, variant.size)})
+            certificates.append(claim(game=encode_moves(games[place].moves, variant.size)))
         elif games[place].status == "unknown" and (cells := pocket(variant, boards[place])):
-            claims.append({"pocket": " ".join(cells)})
+            certificates.append(claim(pocket=" ".join(cells)))
         elif (size := trees.size(words[place : place + 1])) is not None:
-            claims.append({"tree": size})
+            certificates.append(claim(tree=size))
             one_sided.append(place)
         else:
-            claims.append({"unknown": True})
-    return _settled(
-        first,
-        numbers,
-        claims,
+            certificates.append(claim(unknown=True))
+    stats = GameStats(
         lemmas=np.bincount(codes, minlength=len(LEMMAS) + 1).tolist(),
-        outside=count_lemmas(variant, seed, first, count)["outside"],
-        pockets=sum("pocket" in claim for claim in claims),
-        exhausted=sum("tree" in claim for claim in claims),
-        twins=_reached_twins(variant, boards[sorted(one_sided)], first + 1, trees),
+        outside=count_lemmas(variant, seed, first, count).outside,
+        found=sum(one.game is not None for one in certificates),
+        exhausted=sum(one.tree is not None for one in certificates),
+        unknown=sum(one.unknown is not None for one in certificates),
         plies=[len(game.moves) for game in games.values() if game.status == "game"],
+        digest=lines_digest(certificates),
+        pockets=sum(one.pocket is not None for one in certificates),
+        twins=_reached_twins(variant, boards[sorted(one_sided)], first + 1, trees),
     )
+    return stats, certificates
 
 
 def game_by_predecessor(variant: Variant, board: NDArray[np.uint32], *, seed: int) -> ProofGame:
@@ -297,7 +321,7 @@ def game_by_predecessor(variant: Variant, board: NDArray[np.uint32], *, seed: in
     return ProofGame("unknown")
 
 
-def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
+def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> tuple[int, int]:
     """Count the positions that are reachable if the other side is to move, and those where this is unknown."""
     engine = engine_for(variant)
     head(boards)[:, SIDE_AT] ^= 1
@@ -306,7 +330,7 @@ def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, tree
     reached = sum(game.status == "game" for game in games)
     left = [board for board, game in zip(boards, games, strict=True) if game.status != "game"]
     unknown = sum(trees.size(engine.words(board)) is None and not pocket(variant, board) for board in left)
-    return [reached, unknown]
+    return reached, unknown
 
 
 def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
@@ -480,7 +504,9 @@ def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[n
     return plies
 
 
-def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settled:
+def settle_endings(
+    variant: Variant, seed: int, first: int, count: int
+) -> tuple[EndingStats, list[PositionCertificate]]:
     """Decide whether each of ``count`` sampled final placements starting at ``first`` is reachable."""
     engine, index = engine_for(variant), ending_index(variant)
     numbers = [draw_number(index.size, seed, first + place) for place in range(count)]
@@ -493,34 +519,36 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settl
         rows.setdefault(int(plies.sources[row]), []).append(row)
     games = _games_before(variant, plies, rows, first + 1)
 
-    claims: list[dict[str, Any]] = []
-    endings: dict[str, list[int]] = {ending: [0, 0] for ending in ENDINGS}
-    for place, final in enumerate(finals):
+    certificates: list[PositionCertificate] = []
+    for place in range(count):
+        claim = partial(PositionCertificate, i=first + place, n=str(numbers[place]))
         if place in games:
             row, game = games[place]
             last = Move.from_code(int(plies.moves[row]), variant.size)
-            claims.append({"game": encode_moves((*game.moves, (last.start, last.target)), variant.size)})
+            moves = *game.moves, (last.start, last.target)
+            certificates.append(claim(game=encode_moves(moves, variant.size)))
         elif place not in rows:
-            claims.append({"tree": 1})
+            certificates.append(claim(tree=1))
         elif (tree := backward_tree(variant, engine.words(plies.boards[rows[place]]))) is not None:
-            claims.append({"tree": 1 + len(tree)})
+            certificates.append(claim(tree=1 + len(tree)))
         elif all(reach_for(variant).locked(naive_position(variant, plies.boards[row]), depth=2) for row in rows[place]):
-            claims.append({"tree": 1})
+            certificates.append(claim(tree=1))
         else:
-            claims.append({"unknown": True})
-        endings[final.ending][0] += 1
-        endings[final.ending][1] += place in games
-    made, unknown = len(np.unique(plies.sources)), claims.count({"unknown": True})
-    return _settled(
-        first,
-        numbers,
-        claims,
+            certificates.append(claim(unknown=True))
+    made, unknown = len(np.unique(plies.sources)), sum(one.unknown is not None for one in certificates)
+    drawn = Counter(final.ending for final in finals)
+    reached = Counter(finals[place].ending for place in games)
+    stats = EndingStats(
         lemmas=[len(rows), count - made, made - len(rows)],
         outside=0,
+        found=len(games),
         exhausted=len(rows) - len(games) - unknown,
+        unknown=unknown,
         plies=[1 + len(game.moves) for _, (_, game) in sorted(games.items())],
-        endings=endings,
+        digest=lines_digest(certificates),
+        endings={ending: (drawn[ending], reached[ending]) for ending in ENDINGS},
     )
+    return stats, certificates
 
 
 def _games_before(

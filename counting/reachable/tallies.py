@@ -6,10 +6,11 @@ contain such a set is known exactly, so these samples are left out of the estima
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from counting.census.words import Words
 from counting.exclusions.counts import published_exclusions
@@ -37,6 +38,26 @@ from tablut.indexing import PlacementIndex
 from tablut.position import NARROW
 from tablut.variants import Variant
 from tablut.variants.model import derived
+from tablut.work.sealed_records import Count, Part
+
+
+class SampleStats(Part):
+    """The stored result for a range of samples.
+
+    - ``lemmas``: The number of samples that no lemma excludes, and the numbers that each lemma excludes.
+    - ``outside``: The number of samples that contain a locked set from the published family.
+    - ``cpu``: Processor time in seconds.
+    """
+
+    lemmas: list[Count]
+    outside: Count
+    cpu: float = 0.0
+
+
+class LemmaStats(SampleStats):
+    """The stored result for samples on which only the lemmas are tried, with a checksum of each sample's result."""
+
+    checksum: Annotated[int, Field(ge=0, lt=1 << 64)]
 
 
 class FamilyTables(NamedTuple):
@@ -163,7 +184,7 @@ def _tally_lemmas(
     return checksum
 
 
-def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
+def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaStats:
     """Return how many of ``count`` samples starting at ``first`` each lemma excludes, and a checksum of the results."""
     if variant.size > NARROW:
         return _count_on_boards(variant, seed, first, count)
@@ -171,10 +192,10 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[st
     drawer, family = drawer_for(variant), family_tables(variant)
     samples = first, first + count
     checksum = int(_tally_lemmas(drawer.tables, drawer.size_words, tables, family, np.uint64(seed), samples, counts))
-    return {"lemmas": counts[:_OUTSIDE].tolist(), "outside": int(counts[_OUTSIDE]), "checksum": checksum}
+    return LemmaStats(lemmas=counts[:_OUTSIDE].tolist(), outside=int(counts[_OUTSIDE]), checksum=checksum)
 
 
-def _count_on_boards(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
+def _count_on_boards(variant: Variant, seed: int, first: int, count: int) -> LemmaStats:
     """Return the result of `count_lemmas` for a wide board."""
     engine, lemmas, codes = engine_for(variant), lemmas_for(variant), np.empty(count, dtype=np.uint8)
     family, outside = locked_family(variant), 0
@@ -186,4 +207,4 @@ def _count_on_boards(variant: Variant, seed: int, first: int, count: int) -> dic
             outside += any(all(cells[cell] == piece for cell, piece in locked) for locked in family)
     mixed = (np.arange(first, first + count, dtype=np.uint64) * np.uint64(8) + codes) * np.uint64(_MIXER)
     checksum = int((mixed ^ mixed >> np.uint64(29)).sum())
-    return {"lemmas": np.bincount(codes, minlength=_OUTSIDE).tolist(), "outside": outside, "checksum": checksum}
+    return LemmaStats(lemmas=np.bincount(codes, minlength=_OUTSIDE).tolist(), outside=outside, checksum=checksum)

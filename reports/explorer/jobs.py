@@ -27,7 +27,7 @@ from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError, UncompiledError
 from tablut.indexing.values import unforced
 from tablut.play.analysis import Analyst, Insight, analyse
-from tablut.play.bridges import make_any
+from tablut.play.bridges.factory import player_from_name
 from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.players.registry import BestMoveResult, bestmove_result, ready_player
 from tablut.play.players.simple import AlphaBetaPlayer
@@ -85,7 +85,7 @@ def bestmove(channel: Channel, request: BestMoveRequest, limits: SearchLimits, s
     """Choose a move with the requested player."""
     board = request.board()
     options = PlayerOptions(seed=request.seed, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
-    make = make_any if request.player in settings.players else make_player
+    make = player_from_name if request.player in settings.players else make_player
     player = make(request.player, board.variant, options)
     channel.when_stopped(getattr(player, "stop", lambda: None))
     lines = {"lines": request.lines} if request.lines > 1 else {}

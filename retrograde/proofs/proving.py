@@ -21,6 +21,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from retrograde.proofs.certificate import certificate_of
@@ -58,7 +59,7 @@ from tablut.work.run import LocalScheduler, Mending
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from retrograde.proofs.certificate import ProofCertificate
     from tablut.engine import Engine
@@ -162,7 +163,9 @@ class Task(NamedTuple):
     plies: int = 0
 
 
-Work = Callable[[Task], dict[str, Any]]
+Rows = NDArray[np.void]
+"""Rows of a part: the answer to a task."""
+Work = Callable[[Task], Rows]
 _of_thread = threading.local()
 
 
@@ -178,7 +181,7 @@ def search_of(task: Task) -> WinSearch:
     return search
 
 
-def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> dict[str, Any]:
+def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> Rows:
     """Search a leaf and, if it stays open, its children.
 
     If a strategy was requested, return the leaf's strategy without the positions in ``known``.
@@ -213,17 +216,17 @@ def below_of(engine: Engine, own: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return np.unique(images, axis=0)
 
 
-def answer_of(first: int, rest: int, words: NDArray[np.uint64], numbers: ArrayLike) -> dict[str, Any]:
-    """Return a task's answer as rows; ``numbers`` has shape (n, 4)."""
-    rows = np.zeros(len(words), dtype=row_type(words.shape[1]))
+def answer_of(first: int, rest: int, words: NDArray[np.uint64], numbers: ArrayLike) -> Rows:
+    """Return a task's answer; ``numbers`` has shape (n, 4)."""
+    rows: Rows = np.zeros(len(words), dtype=row_type(words.shape[1]))
     rows["words"], rows["kind"] = words, rest
     rows["kind"][0] = first
     for name, column in zip(("proof", "disproof", "plies", "nodes"), np.asarray(numbers).T, strict=True):
         rows[name] = column
-    return {"rows": rows}
+    return rows
 
 
-def strategy_answer(own: NDArray[np.uint64], strategy: PackedStrategy, numbers: tuple[int, ...]) -> dict[str, Any]:
+def strategy_answer(own: NDArray[np.uint64], strategy: PackedStrategy, numbers: tuple[int, ...]) -> Rows:
     """Return the rows for a strategy that begins at a settled position."""
     none = np.zeros(len(strategy), dtype=np.int64)
     columns = np.column_stack([none, none, strategy.plies, strategy.moves])
@@ -372,14 +375,14 @@ class ProofRun:
                 # and contains the strategy.
                 self.tree.take(answer[:1])
 
-    def add(self, rows: NDArray[Any]) -> None:
+    def add(self, rows: Rows) -> None:
         """Add answers, and save them with the next part."""
         self._apply(rows)
         self._fresh.append(rows)
 
-    def _take(self, answer: dict[str, Any]) -> None:
+    def _take(self, rows: Rows) -> None:
         """Add an answer, and report the state of the search."""
-        self.add(answer["rows"])
+        self.add(rows)
         root, count = self.tree.root, len(self.tree.nodes)
         self.observer.advance()
         self.observer.note(f"proof {root.proof:,}, disproof {root.disproof:,}, {count:,} positions")

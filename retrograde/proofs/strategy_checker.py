@@ -259,29 +259,49 @@ class _BlockCheck:
                 needs[key] = least
         return self._after[own]
 
-    def results(self, shares: int, number: int = 0) -> dict[str, Any]:
-        """Return the check's results, including records of the contained and needed positions by share."""
-        parts = {"has": _parts(self.has, shares), "needs": _parts(self.needs, shares)}
-        made = {"number": number, "ways": self.ways, "positions": self.positions}
-        return {"failures": self.failures, **made, **parts}
+    def results(self, shares: int, number: int = 0) -> _BlockResult:
+        """Return the check's results."""
+        has, needs = _parts(self.has, shares), _parts(self.needs, shares)
+        return _BlockResult(number, self.failures, self.positions, self.ways, has, needs)
 
 
-def check(task: CheckTask) -> dict[str, Any]:
-    """Check a block of lines, or check that a share contains all the positions needed."""
+class _BlockResult(NamedTuple):
+    """The results for a block of lines, with records of the contained and of the needed positions by share."""
+
+    number: int
+    failures: list[str]
+    positions: int
+    ways: list[tuple[bytes, int, int, list[bytes]]]
+    has: list[bytes]
+    needs: list[bytes]
+
+
+class _ShareResult(NamedTuple):
+    """The results for a share: the needed positions that it lacks, each with its plies, and its unused lines."""
+
+    missing: list[tuple[bytes, int, int | None]]
+    positions: int
+    unused: int
+
+
+def _check_block(task: CheckTask) -> _BlockResult:
     block = _BlockCheck(task.variant, task.winner, task.falls)
-    if task.lines is not None:
-        for entry in entries_of(task.number, task.lines, falls=task.falls):
-            block.winners_turn(*entry)
-        return block.results(task.shares, task.number)
+    for entry in entries_of(task.number, task.lines or [], falls=task.falls):
+        block.winners_turn(*entry)
+    return block.results(task.shares, task.number)
+
+
+def _check_share(task: CheckTask) -> _ShareResult:
+    block = _BlockCheck(task.variant, task.winner, task.falls)
     has, needs = (_least(content, block.game.width) for content in (task.has, task.needs))
-    missing = []
+    missing: list[tuple[bytes, int, int | None]] = []
     for key, left in needs.items():
         plies = has.get(key)
         block.positions += plies is None
         # No line is needed for a position where a move wins immediately.
         if (plies is None or plies > left) and not (left >= task.falls and block.game.wins_at_once(key, task.winner)):
             missing.append((key, left, plies))
-    return {"missing": missing, "positions": block.positions, "unused": len(has.keys() - needs.keys())}
+    return _ShareResult(missing, block.positions, len(has.keys() - needs.keys()))
 
 
 def _parts(plies_by_key: dict[bytes, int], shares: int) -> list[bytes]:
@@ -435,24 +455,24 @@ class StrategyCheck:
             self._take(root.results(count))
             about = self.variant, self.winner, self.falls
             lines = (CheckTask(*about, *block, shares=count) for block in self.proof.blocks())
-            self.scheduler.feed(check, lambda: self._next(lines), self._take)
+            self.scheduler.feed(_check_block, lambda: self._next(lines), self._take)
             if self.counts:
                 self.within = self._left(*begins) - mine
             shares = (CheckTask(*about, has=_content(has), needs=_content(needs)) for has, needs in self._shares)
-            self.scheduler.feed(check, lambda: self._next(shares), self._compare)
+            self.scheduler.feed(_check_share, lambda: self._next(shares), self._compare)
 
     def _next(self, tasks: Iterator[CheckTask]) -> CheckTask | None:
         return next(tasks, None) if len(self.failures) < self.most_failures else None
 
-    def _take(self, result: dict[str, Any]) -> None:
+    def _take(self, result: _BlockResult) -> None:
         """Add a block's contained and needed positions to the shares, and update the longest games' lengths."""
-        self.failures += result["failures"]
-        self.positions += result["positions"]
-        for which, name in enumerate(("has", "needs")):
-            for part, share in zip(result[name], self._shares, strict=True):
-                share[which].write(part)
+        self.failures += result.failures
+        self.positions += result.positions
+        for has, needs, share in zip(result.has, result.needs, self._shares, strict=True):
+            share[0].write(has)
+            share[1].write(needs)
         if self.counts and not self.failures:
-            self._ways[result["number"]] = result["ways"]
+            self._ways[result.number] = result.ways
         # Lines with fewer plies come first, so the lengths after a line's move are already known. If the lines are in
         # another order, the result is the number claimed in the header.
         while self.counts and (ways := self._ways.pop(self._line, None)):
@@ -469,11 +489,11 @@ class StrategyCheck:
         """
         return takes if takes < 2 else 1 + max((self.longest.get(key, 1) for key in keys), default=1)
 
-    def _compare(self, result: dict[str, Any]) -> None:
+    def _compare(self, result: _ShareResult) -> None:
         """Look up missing positions in the tables. In a deep check, also play and check the tables' moves."""
-        self.positions += result["positions"]
-        self.unused += result["unused"]
-        waiting = result["missing"]
+        self.positions += result.positions
+        self.unused += result.unused
+        waiting = result.missing
         while waiting and len(self.failures) < self.most_failures:
             key, left, plies = waiting.pop()
             position = self.game.placed(key, self.winner[0])

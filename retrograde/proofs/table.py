@@ -332,7 +332,7 @@ def with_plies(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
 
 def _stack(cells: int, words: int, plies: int) -> dict[str, Any]:
     """Return the arrays for a stack with a given number of plies, keyed by their names in the workspace."""
-    by_move: dict[str, Any] = {
+    by_move: dict[str, NDArray[Any]] = {
         name: np.empty((plies + 1, 4 * cells), dtype=np.int32) for name in ("moves", "pns", "dns")
     }
     names = ("counts", "chosen", "undos", "pn_limits", "dn_limits", "began", "held")

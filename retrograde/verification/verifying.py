@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict
 
 import numpy as np
 from pydantic import ConfigDict, Field
@@ -337,16 +337,20 @@ def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
 # `python -m reports.studies.sources`.
 
 
+class _PublishedGame(TypedDict):
+    tiers: dict[str, str]
+
+
 @cache
-def _published() -> dict[str, Any]:
+def _published() -> dict[str, _PublishedGame]:
     text = (resources.files("retrograde.tablebase") / "published.json").read_text(encoding="utf-8")
-    body: dict[str, Any] = json.loads(text)
-    return body
+    games: dict[str, _PublishedGame] = json.loads(text)["games"]
+    return games
 
 
 def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
     """Compare the digest of a tier's values with the published one. Return ``unknown`` if there is none."""
-    game = _published()["games"].get(variant.digest)
+    game = _published().get(variant.digest)
     expected = None if game is None else game["tiers"].get(tier_name(material))
     if expected is None:
         return "unknown"

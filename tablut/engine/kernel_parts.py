@@ -81,7 +81,7 @@ class _Flags(Flags):
 
     __slots__ = ("_all", "_seen")
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """Return all options by name, whether or not they are set."""
         if getattr(self, "_seen", None) != self._values:
             self._all, self._seen = super().values(), dict(self._values)

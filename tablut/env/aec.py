@@ -28,7 +28,7 @@ MODES = "human", "ansi", "svg", "rgb_array"
 class TaflEnv(AECEnv):  # type: ignore[misc]
     """Environment of one game, without the wrappers that check actions. `tablut.env.env` adds these wrappers."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [*MODES], "name": "tablut_v0", "render_fps": 2}
+    metadata: ClassVar[dict[str, object]] = {"render_modes": [*MODES], "name": "tablut_v0", "render_fps": 2}
 
     def __init__(self, variant: VariantLike, render_mode: str | None) -> None:
         super().__init__()
@@ -57,13 +57,13 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
         """Return an agent's action space."""
         return self.action_spaces[agent]
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002
+    def reset(self, seed: int | None = None, options: dict[str, object] | None = None) -> None:  # noqa: ARG002
         """Begin a new game. The seed has no effect, because the game is deterministic."""
         self.board = Board(self.board.variant)
         self.agents, self.agent_selection = [*SIDES], self.board.turn
         self.rewards, self._cumulative_rewards = dict.fromkeys(SIDES, 0), dict.fromkeys(SIDES, 0)
         self.terminations, self.truncations = dict.fromkeys(SIDES, False), dict.fromkeys(SIDES, False)
-        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in SIDES}
+        self.infos: dict[str, dict[str, object]] = {agent: {} for agent in SIDES}
 
     def observe(self, agent: SideName) -> dict[str, NDArray[Any]]:
         """Return the planes and the mask of legal actions. The mask is all zero for the agent that is not to move."""

@@ -20,7 +20,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any
 
 from tablut.errors import InputError
 from tablut.formats.game_text import GameRecord, commented, further_games, overruled, start_under
@@ -506,7 +505,7 @@ def _terrain(rules: _Rules) -> list[str]:
     return ["".join(letters[rank * size : (rank + 1) * size]) for rank in reversed(range(size))]
 
 
-def _corners(rules: _Rules) -> dict[str, Any]:
+def _corners(rules: _Rules) -> dict[str, object]:
     hostile_to = rules.pieces("corh") & set("tT")
     if rules.corners:
         if rules.pieces("cors", "corp", "corre") != {"K"}:
@@ -514,17 +513,17 @@ def _corners(rules: _Rules) -> dict[str, Any]:
         if len(hostile_to) == 1:
             rules.refuse("corners hostile to one side", "corh")
     wide = {"wide": True} if rules.corners - rules.board_corners else {}
-    return {"hostile": len(hostile_to) == 2 and bool(rules.corners)} | wide
+    return {"hostile": len(hostile_to) == 2 and bool(rules.corners), **wide}
 
 
-def _shieldwall(rules: _Rules) -> dict[str, Any]:
+def _shieldwall(rules: _Rules) -> dict[str, object]:
     if rules.keys["sw"] == "n":
         return {}
     corner = rules.keys["sw"] == "s" and bool(rules.corners)
     return {"corner": corner, "mover": "bracket" if rules.keys["swf"] == "y" else "any"}
 
 
-def _castle(rules: _Rules) -> dict[str, Any]:
+def _castle(rules: _Rules) -> dict[str, object]:
     if not rules.centre:
         return {}
     passing, stopping = rules.pieces("cenp", "cenre"), rules.pieces("cenp", "cens", "cenre")
@@ -550,7 +549,7 @@ def _castle(rules: _Rules) -> dict[str, Any]:
     }
 
 
-def _king(rules: _Rules) -> dict[str, Any]:
+def _king(rules: _Rules) -> dict[str, object]:
     throne_helps = bool(rules.centre) and "T" in rules.pieces("cenhe")
     armed = {"armed": rules.keys["ka"] == "y"}
     if not rules.centre:

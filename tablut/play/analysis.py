@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tablut import svg
 from tablut.board import Board
@@ -29,7 +29,7 @@ from tablut.cli.runtime import Reply, interruptible, progress
 from tablut.errors import InputError
 from tablut.formats.game_text import RECORD_BYTES
 from tablut.indexing.values import Wdl, value_of, verdict_of, within_limit
-from tablut.play.bridges import player_for
+from tablut.play.bridges.factory import player_for
 from tablut.play.collection import UnreadGame, read_sources
 from tablut.play.player_requests import (
     LinesRequest,
@@ -658,11 +658,11 @@ def _analyse_folder(folder: Path, variant: Variant | None, analysed: Callable[..
     with progress("analyse") as observer:
         observer.begin("plies", sum(len(game.record.moves) for game in games))
         for file, number, record in games:
-            place: dict[str, Any] = {"file": file, "number": number}
+            place = {"file": file, "number": number}
             try:
                 found.games.append(analysed(record, file, observer).model_copy(update=place))
             except InputError as error:
-                found.unread.append(UnreadGame(**place, why=str(error)))
+                found.unread.append(UnreadGame(file=file, number=number, why=str(error)))
     for lost in found.unread:
         warn(f"{lost.file}{f', game {lost.number}' * bool(lost.number)}: {lost.why}")
     code, plies = any(lost.number for lost in found.unread), [ply for game in found.games for ply in game.plies]

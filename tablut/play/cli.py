@@ -19,7 +19,7 @@ from tablut.cli.requests import Option
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, interruptible
 from tablut.cli.streams import AS_JSON, complain, read_line, write_output
 from tablut.errors import InputError, MachineError
-from tablut.play.bridges import front_of, name_of, player_for
+from tablut.play.bridges.factory import front_of, name_of, player_for
 from tablut.play.player_requests import (
     BudgetRequest,
     ControlRequest,

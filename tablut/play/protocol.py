@@ -20,9 +20,8 @@ from tablut.board import Board
 from tablut.cli.streams import one_line
 from tablut.errors import MOST_THREADS, InputError, TablutError, UnknownError, whole_number
 from tablut.formats.reading import read_position
-from tablut.play.bridges import make_any
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
-from tablut.play.players.registry import BOOK, BOOK_MOVE, check_limits, check_lines, once, spec_of
+from tablut.play.players.registry import BOOK, check_limits, check_lines, once, ready_player, spec_of
 from tablut.play.search.limits import MATE, MAX_PLY, MOST_LINES, PROVEN, Clock, SearchLimits, repeats
 from tablut.play.thinking import RunningSearch, WinSearcher
 from tablut.position import Move, SideName
@@ -387,12 +386,12 @@ class EngineSession(LineProtocol):
             return self._player
         own, settings = self._options, parse_settings(_words(self._options.settings))
         full = PlayerOptions(own.seed, own.hash, own.tables or None, own.table_memory, settings, own.threads)
-        bare = full._replace(settings=tuple(one for one in settings if one[0] not in (BOOK, BOOK_MOVE)))
+        bare, _ = full.split_book()
         fewer = (bare, full._replace(tablebase=None), bare._replace(tablebase=None), PlayerOptions(own.seed))
         troubles: list[str] = []
         for options in dict.fromkeys((full, *fewer)):
             try:
-                self._player = make_any(own.player, self._variant, options, ready=True)
+                self._player = self._made(options)
             except Exception as error:
                 troubles.append(str(error) or type(error).__name__)
                 continue
@@ -400,6 +399,15 @@ class EngineSession(LineProtocol):
                 self._info(f"{trouble}; the player goes on without it")
             return self._player
         raise UnknownError(troubles[0])
+
+    def _made(self, options: PlayerOptions) -> Player:
+        plain, book = options.split_book()
+        player = ready_player(self._options.player, self._variant, plain)
+        if not book:
+            return player
+        from tablut.play.book import BookPlayer
+
+        return BookPlayer(player, self._variant, book, options.seed)
 
     # -- the position ------------------------------------------------------------------
 

@@ -156,7 +156,7 @@ class Variant:
         """
         return (self.terrain, self.start, self.rules) == (other.terrain, other.start, other.rules)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Pickle only the definition. Derived properties are computed again."""
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
@@ -456,7 +456,7 @@ def rule_fields(rules: Rules) -> list[RuleField]:
     """
     fields: list[RuleField] = []
 
-    def _collect(model: BaseModel, dumped: dict[str, Any], prefix: str) -> None:
+    def _collect(model: BaseModel, dumped: dict[str, object], prefix: str) -> None:
         for attribute, info in type(model).model_fields.items():
             if (key := info.alias or attribute) not in dumped:
                 continue

@@ -293,7 +293,7 @@ def _check_fields_agree(variant: Variant) -> None:
 
 def write_variant(variant: Variant) -> str:
     """Return a variant in the format of variant files."""
-    head: dict[str, Any] = {"format": FORMAT, "name": variant.name, "title": variant.title, "source": variant.source}
+    head: dict[str, object] = {"format": FORMAT, "name": variant.name, "title": variant.title, "source": variant.source}
     lines = [f"{name} = {_toml(value)}" for name, value in head.items()]
     for name, rows in (("terrain", variant.terrain), ("start", variant.start)):
         lines += ["", f'{name} = """', *rows, '"""']

@@ -89,7 +89,7 @@ def plain_of(value: Any) -> Any:
     return [plain_of(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, Any]:
+def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, object]:
     """Return the fields of a model as JSON values, keyed by their names in files."""
     fields = {name: field.alias or name for name, field in type(model).model_fields.items() if name not in without}
     found = {}
@@ -122,7 +122,7 @@ class TwiceError(json.JSONDecodeError):
     """Raised for a JSON object that contains a field twice."""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     names = [name for name, _ in pairs]
     if len(found := dict(pairs)) < len(names):
         twice = next(name for name in found if names.count(name) > 1)
@@ -212,8 +212,8 @@ def sealed_format(path: Path) -> str:
     return str(body["format"])
 
 
-def _sealed(body: dict[str, Any], *, group: bool) -> str:
-    sealed: dict[str, Any] = {**body, "sha256": digest_of(body)}
+def _sealed(body: dict[str, object], *, group: bool) -> str:
+    sealed: dict[str, object] = {**body, "sha256": digest_of(body)}
     if group:
         sealed = {"attributes": {"tablut": sealed}, "node_type": "group", "zarr_format": 3}
     return json.dumps(sealed, indent=1, sort_keys=True) + "\n"

@@ -13,6 +13,7 @@ from counting.family import SIDES, scaled_tablut
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.variants import load_variant
+from tests.support.effort import slow_but
 
 Captured = pytest.CaptureFixture[str]
 
@@ -62,7 +63,7 @@ def test_the_family_has_the_boards_of_two_games() -> None:
         assert found.value.parameter == "side"
 
 
-@pytest.mark.parametrize("name", ["ashton", "brandubh-5-4v0"])
+@pytest.mark.parametrize("name", slow_but(["brandubh-5-4v0"], ["ashton"]))
 def test_states_by_men_add_up_to_the_bound(name: str, capsys: Captured) -> None:
     assert run(["bounds", "--bfile", "-v", name]) == 0
     found = sequence(capsys.readouterr().out)
@@ -72,7 +73,7 @@ def test_states_by_men_add_up_to_the_bound(name: str, capsys: Captured) -> None:
     assert (min(found), max(found)) == (1, 1 + max(one.attackers + one.defenders for one in report.material))
 
 
-@pytest.mark.parametrize("name", ["ashton", "brandubh-5-4v4"])
+@pytest.mark.parametrize("name", slow_but(["brandubh-5-4v4"], ["ashton"]))
 def test_csv_holds_every_exact_number_of_the_answer(name: str, capsys: Captured) -> None:
     assert run(["bounds", "-v", name, "--csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))

@@ -99,7 +99,7 @@ from tests.counting.reachable.test_drawing import CROWDED
 for variant in (load_variant("ashton"), load_variant("copenhagen"), load_variant("alea-evangelii"), CROWDED):
     drawer = drawer_for(variant)
     drawer.positions([0, 1, *(1 << bit for bit in range(drawer.size.bit_length() - 1)), drawer.size - 1])
-    print(sum(count_lemmas(variant, 1, 0, 1001)["lemmas"]))
+    print(sum(count_lemmas(variant, 1, 0, 1001).lemmas))
 """
     assert guarded(script) == "1001\n" * 4
 

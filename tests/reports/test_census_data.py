@@ -56,7 +56,7 @@ def test_stored_censuses_are_counted_again(name: str, plies: int | None) -> None
     assert counted == [{field: ply[field] for field in fields} for ply in stored[: len(again)]]
 
 
-@pytest.mark.parametrize("every", slow_but([17], [1]))
+@pytest.mark.parametrize("every", slow_but([67], [1]))
 @pytest.mark.parametrize("name", slow_but(["brandubh-5-4v0"], ["ashton-5-4v0"]))
 def test_reachable_positions_are_counted_ones_by_status_and_by_rank(name: str, every: int) -> None:
     variant = load_variant(name)

@@ -87,7 +87,7 @@ def test_the_rank_from_stored_bits_is_that_of_every_image(name: str, material: t
 
 
 @pytest.mark.parametrize("few", [0, 10**9])
-@pytest.mark.parametrize(("which", "kinds", "step"), [("tablebase", 6, 101), ("deep", 18, 41)])
+@pytest.mark.parametrize(("which", "kinds", "step"), [("tablebase", 6, 401), ("deep", 14, 163)])
 def test_many_at_once_equal_one_by_one(request, monkeypatch, which: str, kinds: int, step: int, few: int) -> None:
     monkeypatch.setattr(batch, "FEW", few)
     tablebase = open_tablebase(request.getfixturevalue(which).store.root)
@@ -130,11 +130,11 @@ def test_few_and_many_agree_on_any_placement(tablebase, monkeypatch) -> None:
     """Also where a soldier may not stand: an answer does not depend on how many were asked for before."""
     random = np.random.default_rng(3)
     positions = [
-        position for material in tablebase.store.tiers() for position in every_position(tablebase.variant, material, 13)
+        position for material in tablebase.store.tiers() for position in every_position(tablebase.variant, material, 53)
     ]
     words = words_of(tablebase.variant, positions)
     moved = words ^ (np.uint64(1) << random.integers(56, size=words.shape, dtype=np.uint64))
-    scattered = np.bitwise_and.reduce(random.integers(1 << 56, size=(4000, 1, 4), dtype=np.uint64), axis=2)
+    scattered = np.bitwise_and.reduce(random.integers(1 << 56, size=(2000, 1, 4), dtype=np.uint64), axis=2)
     for some in (words, moved, scattered):
         # Words with two men on one cell are no placement at all, and no ranking of them is promised.
         placed = some[[cells_of(word, tablebase.variant.size**2) is not None for word in some]]
@@ -186,7 +186,7 @@ def test_what_no_table_knows_is_missing_in_a_batch(tablebase) -> None:
 def test_the_best_move_attains_the_value(deep) -> None:
     seen, tablebase = set(), deep
     for material in deep.store.tiers():
-        for position in every_position(tablebase.variant, material, 511):
+        for position in every_position(tablebase.variant, material, 2011):
             board = Board(tablebase.variant, position)
             verdict, moves = tablebase.probe(board), tablebase.best_moves(board)
             assert board.position is position

@@ -11,7 +11,10 @@ from tests.support.waiting import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["asked", "drag", "held", "move", "opened", "page_of", "square", "until"]
+__all__ = ["SIZES", "asked", "drag", "held", "move", "opened", "page_of", "square", "until"]
+
+SIZES = ((1280, 800), (390, 844))
+"""Width and height of a screen and of a phone."""
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from tablut.cli.shell import run
 from tablut.errors import InputError, TablutError
 from tablut.indexing.values import Verdict
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
-from tablut.play.bridges import make_any
+from tablut.play.bridges.factory import player_from_name
 from tablut.play.players import Choice, PlayerOptions
 from tablut.play.players.registry import bare_choice
 from tablut.play.search import Searcher, SearchLimits
@@ -56,9 +56,9 @@ def booked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """A function that makes a player with a book, for which the player behind it is `Other`."""
 
     def make(book: Path, variant: Variant, way: str = "best") -> Any:
-        monkeypatch.setattr("tablut.play.bridges.make_player", lambda *_: Other())
+        monkeypatch.setattr("tablut.play.bridges.factory.make_player", lambda *_: Other())
         options = PlayerOptions(settings=(("book", str(book)), ("book-move", way)))
-        return make_any("random", variant, options)
+        return player_from_name("random", variant, options)
 
     return make
 
@@ -278,7 +278,7 @@ def test_if_nothing_helps_a_move_without_a_search_is_made(monkeypatch: pytest.Mo
     def fail(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("tablut.play.protocol.make_any", fail)
+    monkeypatch.setattr("tablut.play.protocol.ready_player", fail)
     talk = Talk(variant="brandubh")
     *first, last = ROUND.split()
     told = say_and_move(talk, f"position startpos moves {' '.join(first)}")
@@ -292,7 +292,7 @@ class Failing:
 
 
 def test_a_player_that_fails_costs_a_search_and_not_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablut.play.protocol.make_any", lambda *_, **__: Failing())
+    monkeypatch.setattr("tablut.play.protocol.ready_player", lambda *_, **__: Failing())
     (told,) = say_and_move(Talk(variant="brandubh"))
     assert "by zero" in told
 

@@ -19,7 +19,6 @@ from tablut import Board
 from tablut.cli.people import PeopleConsole
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.play import bridges
 from tablut.play.arena import MatchPlan, Openings, Sprt, contestant, measure, play_match
 from tablut.play.arena.cli import show_match
 from tablut.play.arena.statistics import (
@@ -32,6 +31,7 @@ from tablut.play.arena.statistics import (
     wilson,
 )
 from tablut.play.arena.tournament import _estimated, ratings
+from tablut.play.bridges import factory
 from tablut.play.players import Choice
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move
@@ -118,8 +118,8 @@ def test_a_player_at_fault_loses_its_game_and_not_the_match(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    real = bridges.make_player
-    monkeypatch.setattr(bridges, "make_player", lambda name, *rest: player if name == "bad" else real(name, *rest))
+    real = factory.make_player
+    monkeypatch.setattr(factory, "make_player", lambda name, *rest: player if name == "bad" else real(name, *rest))
     monkeypatch.setattr("tablut.play.arena.game.time", CLOCK)
     bad = contestant("bad@movetime=0.01", ONE)
     whole = MatchPlan(RULES, RANDOM, bad, 2, openings=Openings(2, 1, 1), grace=0.05)
@@ -139,8 +139,8 @@ def test_a_player_at_fault_loses_its_game_and_not_the_match(
 def test_moves_over_time_within_the_grace_are_counted_and_shown(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    real, dreaming = bridges.make_player, Dreaming()
-    monkeypatch.setattr(bridges, "make_player", lambda name, *rest: dreaming if name == "slow" else real(name, *rest))
+    real, dreaming = factory.make_player, Dreaming()
+    monkeypatch.setattr(factory, "make_player", lambda name, *rest: dreaming if name == "slow" else real(name, *rest))
     monkeypatch.setattr("tablut.play.arena.game.time", CLOCK)
     for slow in (contestant("slow@movetime=0.01", ONE), contestant("slow@tc=0.4", ONE)):
         # No position can occur for the third time in six plies.
@@ -185,8 +185,8 @@ def test_a_match_goes_on_where_it_ended(
         (folder / f"game-{number:06d}.txt").unlink()
     (folder / ".game-000001.txt.x.tmp").write_text("half")
     made: list[int] = []
-    real = bridges.make_player
-    monkeypatch.setattr(bridges, "make_player", lambda *rest: made.append(1) or real(*rest))
+    real = factory.make_player
+    monkeypatch.setattr(factory, "make_player", lambda *rest: made.append(1) or real(*rest))
     again = play_match(plan(6), folder=folder)
     assert moves(again) == moves(kept[1])
     assert again.tally == kept[1].tally
@@ -435,7 +435,7 @@ def test_the_elo_of_pairs_lies_in_its_interval(pairs: int, chances: tuple[float,
 @pytest.mark.parametrize("drawn_games", [0.0, 0.4])
 def test_a_share_lies_in_wilsons_interval(level: float, drawn_games: float) -> None:
     """For shares all over the range: for a single share, the interval holds a little more or less often."""
-    random, games, draws = np.random.default_rng(68), 60, 10_000
+    random, games, draws = np.random.default_rng(68), 60, 4_000
     shares = random.random(draws)
     # A drawn game is half a point, so the other games are won a little less often.
     even = drawn_games * 2 * np.minimum(shares, 1 - shares)

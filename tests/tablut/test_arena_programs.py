@@ -14,7 +14,8 @@ from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
 from tablut.play.arena.plan import Adjudication
-from tablut.play.bridges import PROTOCOLS, close_player, make_any, player_for, programs
+from tablut.play.bridges import programs
+from tablut.play.bridges.factory import PROTOCOLS, close_player, player_for, player_from_name
 from tablut.play.bridges.htp import HtpWords
 from tablut.play.bridges.programs import REFUSAL, IdlePrograms, Process, ProgramAnswer, ProgramGame
 from tablut.play.bridges.uci import UciWords
@@ -328,7 +329,7 @@ def test_a_program_that_closes_its_input_is_not_waited_for(fake: Any) -> None:
 @pytest.mark.parametrize("in_match", [False, True])
 def test_a_program_is_started_again_outside_a_match_only(fake: Any, tmp_path: Path, in_match: bool) -> None:
     with IdlePrograms() as idle:
-        player = make_any(fake("crash"), RULES, PlayerOptions(), idle if in_match else None)
+        player = player_from_name(fake("crash"), RULES, PlayerOptions(), idle if in_match else None)
         for _ in range(3):
             with pytest.raises(MachineError):
                 player.choose(Board(RULES), ONE)

@@ -19,12 +19,13 @@ from tablut import Board
 from tablut.cli.people import PeopleConsole
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.play import bridges, players
+from tablut.play import players
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
 from tablut.play.arena import match as arena_match
 from tablut.play.arena.cli import show_match
 from tablut.play.arena.game import BY_SCORES, BY_TABLES
 from tablut.play.arena.plan import Adjudication, check_contestants
+from tablut.play.bridges import factory
 from tablut.play.bridges.htp import HtpFront
 from tablut.play.bridges.otep import OtepFront
 from tablut.play.bridges.uci import Front, TaflZeroFront, go
@@ -223,7 +224,7 @@ def test_our_engine_takes_the_clock_of_each_protocol(
             seen.append(limits)
             return Choice(next(iter(board.legal_moves)), None, None, 0, 0, ())
 
-    monkeypatch.setattr("tablut.play.protocol.make_any", lambda *_, **__: Watching())
+    monkeypatch.setattr("tablut.play.protocol.ready_player", lambda *_, **__: Watching())
     talk = front(lambda _: None, EngineOptions(variant, "random"), None)
     for line in lines:
         talk.handle(line)
@@ -280,7 +281,7 @@ def test_the_score_of_a_program_is_that_of_its_best_line(tmp_path: Path) -> None
     board = Board(RULES)
     board.push(next(iter(board.legal_moves)))
     text = partner(tmp_path, "taflzero").removesuffix("@option.variant=brandubh,")
-    with bridges.player_for(text, RULES, PlayerOptions(settings=(("variant", "brandubh"),))) as player:
+    with factory.player_for(text, RULES, PlayerOptions(settings=(("variant", "brandubh"),))) as player:
         choice = player.choose(board, ONE)
     assert (str(choice.move), choice.score, choice.nodes) == ("d3-c3", 5, 9)
 
@@ -293,7 +294,7 @@ sys.exit(3)
 """
 
 
-@pytest.mark.parametrize("protocol", bridges.PROTOCOLS)
+@pytest.mark.parametrize("protocol", factory.PROTOCOLS)
 def test_the_last_lines_of_a_program_that_dies_are_shown(protocol: str, tmp_path: Path) -> None:
     script, rules = tmp_path / "dying.py", load_variant("copenhagen")
     script.write_text(DYING)
@@ -336,7 +337,7 @@ def test_a_side_whose_flag_falls_has_lost(
     control: str, moves: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     real = players.make_player
-    monkeypatch.setattr(bridges, "make_player", lambda name, *rest: Slow() if name == "slow" else real(name, *rest))
+    monkeypatch.setattr(factory, "make_player", lambda name, *rest: Slow() if name == "slow" else real(name, *rest))
     monkeypatch.setattr("tablut.play.arena.game.time", TIME)
     monkeypatch.setattr(arena_match, "_warm_up", lambda *_: None)
     Slow.seen.clear()
@@ -415,7 +416,7 @@ def test_scores_on_which_both_agree_decide_a_game(
         number = {"one": 0, "two": 1}[name]
         return Sure(scores[number], real("random", *rest))
 
-    monkeypatch.setattr(bridges, "make_player", made)
+    monkeypatch.setattr(factory, "make_player", made)
     whole = MatchPlan(
         RULES,
         contestant("one", ONE),

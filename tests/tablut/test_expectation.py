@@ -136,12 +136,12 @@ def made_up(seed: int, nodes: int, games: int) -> Positions:
 
 def test_the_fit_finds_the_curve_that_made_the_results_and_the_check_agrees_with_a_plain_one() -> None:
     variant = load_variant("brandubh")
-    table = fitted(variant, {nodes: made_up(1, nodes, 500) for nodes in (1000, 5000)})
-    assert table.games == (500, 500)
+    table = fitted(variant, {nodes: made_up(1, nodes, 300) for nodes in (1000, 5000)})
+    assert table.games == (300, 300)
     assert abs(table.tempo - TEMPO) <= 40
     assert all(low <= high for rows in table.points for row in rows for low, high in pairwise(row))
     for nodes in table.nodes:
-        rows = made_up(2, nodes, 300)
+        rows = made_up(2, nodes, 200)
         found = checked(variant, table, rows, nodes, 2)
         assert found.error < 2.5
         assert found.largest is not None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from retrograde.proofs.proving import run_task, search_of
+from retrograde.proofs.proving import Rows, run_task, search_of
 from retrograde.proofs.strategy import PackedStrategy, after_moves, joined, text_of
 from retrograde.proofs.table import INFINITE
 from tablut.board import Board
@@ -71,19 +71,17 @@ class GuidedWork:
         self._lock, self._told = Lock(), dict[int, int]()
         self._parts, self._joined = list[PackedStrategy](), 0
 
-    def __call__(self, task: Task) -> dict[str, Any]:
+    def __call__(self, task: Task) -> Rows:
         """Run a task and return its result."""
         self._learn(task)
         if task.plies:
             return run_task(task, self._known())
-        answer = run_task(task)
-        rows = answer["rows"]
+        rows = run_task(task)
         if rows["proof"][0] == 0:
-            strategy = run_task(task._replace(plies=int(rows["plies"][0])), self._known())
-            return {"rows": np.concatenate([rows, strategy["rows"]])}
+            return np.concatenate([rows, run_task(task._replace(plies=int(rows["plies"][0])), self._known())])
         if rows["disproof"][0] and self._run.tree.nodes[task.words].mine:
             self._prefer(task, rows)
-        return answer
+        return rows
 
     def _prefer(self, task: Task, rows: NDArray[Any]) -> None:
         """Make the tree continue after the given move, or after the engine's choice if no move is given."""

@@ -34,6 +34,6 @@ def adopt(run: ProofRun, others: Iterable[ProofRun]) -> None:
             found = other.tree.root
             numbers[at] = found.proof, found.disproof, found.plies, other.tree.made
             if other.whole is not None:
-                strategies.append(strategy_answer(below[at - 1 : at], other.whole, numbers[at])["rows"])
-    rows = answer_of(TASK, CHILD, np.concatenate([own, below]), numbers)["rows"]
+                strategies.append(strategy_answer(below[at - 1 : at], other.whole, numbers[at]))
+    rows = answer_of(TASK, CHILD, np.concatenate([own, below]), numbers)
     run.add(np.concatenate([rows, *strategies]))

@@ -14,7 +14,7 @@ from tablut.errors import InputError
 from tablut.play.arena.game import ADJUDICATED, BY_TABLES, FAULTS, Adjudicator, EndedGame, Seat, play_game
 from tablut.play.arena.plan import Adjudication, Contestant, MatchPlan, plan_match
 from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share, superiority, wilson
-from tablut.play.bridges import close_player
+from tablut.play.bridges.factory import close_player
 from tablut.play.bridges.objects import PlayerLike
 from tablut.play.bridges.programs import IdlePrograms
 from tablut.play.search.limits import SearchLimits
@@ -260,11 +260,10 @@ def play_match(
             stack.enter_context(lock_folder(folder, "match"))
             remove_temporaries(folder)
 
-        def play(number: int) -> dict[str, Any]:
-            return {"played": _one_game(plan, number, folder, idle, judge)}
+        def play(number: int) -> ScoredGame:
+            return _one_game(plan, number, folder, idle, judge)
 
-        def done(answer: dict[str, Any]) -> None:
-            one: ScoredGame = answer["played"]
+        def done(one: ScoredGame) -> None:
             played[one.number] = one
             if watch is not None:
                 watch(one)

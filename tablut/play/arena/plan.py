@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tablut.board import Board
 from tablut.errors import SIGNED, SOME, InputError, numbers, numbers_of, real_number, shown_value, whole_number
 from tablut.play.book import BookOpenings
-from tablut.play.bridges import close_player, make_any, program_of
+from tablut.play.bridges.factory import close_player, player_from_name, program_of
 from tablut.play.players import Player, PlayerOptions
 from tablut.play.players.registry import check_limits, number, once
 from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl, read_time_control
@@ -96,7 +96,7 @@ class Contestant(NamedTuple):
             A new player, without memory of earlier games.
         """
         name = self.player if self.given is None else self.text
-        return make_any(name, variant, self.options._replace(seed=seed), idle, given=self.given)
+        return player_from_name(name, variant, self.options._replace(seed=seed), idle, given=self.given)
 
 
 def check_contestants(contestants: Iterable[Contestant], variant: Variant, start: Position | None = None) -> list[str]:

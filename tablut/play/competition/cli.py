@@ -20,7 +20,7 @@ from tablut.cli.requests import Option
 from tablut.cli.runtime import Interrupted, Reply
 from tablut.errors import InputError, TablutError
 from tablut.formats.bologna import PORTS
-from tablut.play.bridges import name_of, player_for
+from tablut.play.bridges.factory import name_of, player_for
 from tablut.play.competition.client import ClientSettings, Thinker, play_on_server, try_script
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereedGame, RefereeSettings
 from tablut.play.player_requests import ControlRequest, complete_player, hash_field, nodes_field, settings_field

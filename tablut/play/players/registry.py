@@ -159,6 +159,11 @@ class PlayerOptions(NamedTuple):
         once("option", self.settings)
         return numbers_of(self, seed=SIGNED, hash_mib=SOME, table_mib=whole_number, threads=THREADS)
 
+    def split_book(self) -> tuple[PlayerOptions, dict[str, str]]:
+        """Return the options without the settings of an opening book, and these settings."""
+        book = {name: value for name, value in self.settings if name in (BOOK, BOOK_MOVE)}
+        return self._replace(settings=tuple(setting for setting in self.settings if setting[0] not in book)), book
+
 
 def once(what: str, given: Iterable[tuple[str, object]]) -> None:
     """Raise InputError if a name is given twice. The error states both values."""

@@ -230,7 +230,7 @@ def test_a_chunk_that_was_damaged_edited_swapped_or_is_of_another_estimate_is_ma
         assert ask(listener=listener) == once
         # What is whole, but belongs elsewhere, is just what is not wanted here.
         assert bad in (second.read_bytes(), other) or any(first.name in line for line in listener.lines)
-        assert open_chunk(first).header.stats.result["found"] == open_part(first).header.stats["result"]["found"]
+        assert open_chunk(first).header.stats.result.found == open_part(first).header.stats["result"]["found"]
     head = folder / "estimate.json"
     head.write_text(head.read_text().replace('"samples": 1500', '"samples": 1501'))
     with pytest.raises(InputError, match=r"estimate\.json.*damaged"):

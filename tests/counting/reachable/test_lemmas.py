@@ -22,14 +22,14 @@ from tablut.position import parse_square
 from tablut.rules import NaivePosition
 from tablut.variants import Variant, load_variant
 from tablut.variants.model import Rules, Shieldwall
-from tests.support.effort import examples
+from tests.support.effort import MORE, examples, slow_but
 from tests.support.strategies import placement, random_play, random_variants, small_variants, variants
 from tests.support.walls import walled, walls
 from tests.tablut.test_family_rules import small
 from tests.tablut.test_forts import FIVE, candidate
 
 SEEDS = st.integers(0, 2**32)
-relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
+relaxed = settings(deadline=None, max_examples=examples(6, 2 * MORE), suppress_health_check=list(HealthCheck))
 FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 FAMILY = ("copenhagen", "fetlar", "brandubh-federation", "saami-tablut", "tawlbwrdd-throneless", "sea-battle-11")
 SOLDIERS = {3: (2, 1), 5: (5, 3), 7: (9, 4), 9: (12, 8), 11: (12, 8), 13: (12, 8)}
@@ -115,7 +115,7 @@ def test_twins_agree_on_random_terrain(size: int, data: st.DataObject) -> None:
     later, seed = data.draw(st.booleans()), data.draw(SEEDS)
     variant = data.draw(small_variants(size, *SOLDIERS[size], later=later))
     assert_twins_agree(variant, drawn(variant, seed, 4))
-    assert_sets_agree(variant, seed, 500)
+    assert_sets_agree(variant, seed, 200)
 
 
 def assert_sets_agree(variant: Variant, seed: int, count: int) -> None:
@@ -127,11 +127,11 @@ def assert_sets_agree(variant: Variant, seed: int, count: int) -> None:
         mixed = (index * 8 + code) * 0x9E3779B97F4A7C15 % 2**64
         checksum += mixed ^ mixed >> 29
     found = count_lemmas(variant, seed, 7, count)
-    assert found["lemmas"] == np.bincount(codes, minlength=len(LEMMAS) + 1).tolist()
-    assert found["checksum"] == checksum % 2**64
+    assert found.lemmas == np.bincount(codes, minlength=len(LEMMAS) + 1).tolist()
+    assert found.checksum == checksum % 2**64
 
 
-@pytest.mark.parametrize("name", ["ashton", "copenhagen", "alea-evangelii"])
+@pytest.mark.parametrize("name", slow_but(["ashton", "alea-evangelii"], ["copenhagen"]))
 def test_samples_that_contain_a_counted_set_are_counted(name: str) -> None:
     variant, count = load_variant(name), 1500
     engine, (words, _) = engine_for(variant), drawer_for(variant).draw(5, 30, count)
@@ -142,14 +142,14 @@ def test_samples_that_contain_a_counted_set_are_counted(name: str) -> None:
         any(all(cells[cell] == piece for cell, piece in pieces) for pieces in locked_family(variant))
         for cells in placements
     )
-    assert count_lemmas(variant, 5, 30, count)["outside"] == held
+    assert count_lemmas(variant, 5, 30, count).outside == held
     assert 0 < held < len(placements)
 
 
 @relaxed
 @given(st.one_of(variants(), random_variants(), random_variants(later=True)), SEEDS)
 def test_sets_and_pieces_agree(variant: Variant, seed: int) -> None:
-    assert_sets_agree(variant, seed, 1000)
+    assert_sets_agree(variant, seed, 400)
 
 
 @pytest.mark.slow

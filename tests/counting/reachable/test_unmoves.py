@@ -18,13 +18,13 @@ from tablut.engine.unmoves import predecessors
 from tablut.position import cells_of_code
 from tablut.rules import NaivePosition
 from tablut.variants import Rules, Variant, load_variant
-from tests.support.effort import examples
+from tests.support.effort import MORE, examples
 from tests.support.placements import letters
 from tests.support.strategies import placement, random_variants, rule_sets, small_variants, variants
 from tests.support.walls import walled, walls
 
 SEEDS = st.integers(0, 2**32)
-relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
+relaxed = settings(deadline=None, max_examples=examples(6, 2 * MORE), suppress_health_check=list(HealthCheck))
 
 
 def edges(*columns: np.ndarray) -> np.ndarray:
@@ -44,15 +44,9 @@ def assert_edges_agree(variant: Variant) -> None:
     np.testing.assert_array_equal(forward, backward)
 
 
-@settings(relaxed, max_examples=6)
-@given(small_variants(4, 2, 1))
+@settings(relaxed, max_examples=8)
+@given(small_variants(4, 2, 1) | small_variants(4, 2, 1, later=True))
 def test_every_edge_of_random_small_boards(variant: Variant) -> None:
-    assert_edges_agree(variant)
-
-
-@settings(relaxed, max_examples=6)
-@given(small_variants(4, 2, 1, later=True))
-def test_every_edge_under_the_rules_of_the_family(variant: Variant) -> None:
     assert_edges_agree(variant)
 
 

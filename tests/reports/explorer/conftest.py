@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import httpx
 import pytest
@@ -9,6 +10,7 @@ from explorers import Running, running
 
 from reports.explorer.guard import Settings
 from reports.explorer.work import Workers
+from tests.support.browsing import SIZES, page_of
 from tests.support.waiting import PATIENCE
 
 
@@ -44,3 +46,30 @@ def started(workers: Workers) -> Iterator[Running]:
             return stack.enter_context(httpx.Client(base_url=address, timeout=PATIENCE))
 
         yield start
+
+
+@pytest.fixture(scope="package")
+def shown(workers: Workers) -> Iterator[str]:
+    """Yield the address of the explorer whose pages are tried in a browser."""
+    patient = Settings(
+        searches=1,
+        proof_seconds=PATIENCE,
+        puzzle_seconds=2 * PATIENCE,
+        analysis_seconds=PATIENCE,
+        count_seconds=PATIENCE,
+        margin=PATIENCE,
+    )
+    with running(patient, workers, warmed=True) as found:
+        # The first search on a machine compiles; no page waits for it.
+        for variant in ("ashton", "brandubh"):
+            httpx.post(f"{found}/api/bestmove", json={"variant": variant, "nodes": 100}, timeout=PATIENCE)
+        yield found
+
+
+@pytest.fixture(params=SIZES, ids=str)
+def page(browser: Any, shown: str, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Yield a page of a screen and of a phone, which never becomes wider."""
+    width, height = request.param
+    with page_of(browser, shown, width, height) as found:
+        yield found
+        assert found.evaluate("document.documentElement.scrollWidth") <= width

@@ -52,18 +52,10 @@ PAGES = {
 }
 
 
-@pytest.fixture(scope="module")
-def address(workers: Workers) -> Iterator[str]:
-    with running(Settings(searches=1), workers, warmed=True) as found:
-        # The first search on a machine compiles; no page waits for it below.
-        httpx.post(f"{found}/api/bestmove", json={"variant": "ashton", "nodes": 100}, timeout=PATIENCE)
-        yield found
-
-
 @pytest.fixture
-def page(browser: Any, address: str) -> Iterator[Any]:
+def page(browser: Any, shown: str) -> Iterator[Any]:
     """Yield a page at whose end the console must have been silent."""
-    with page_of(browser, address, height=900) as found:
+    with page_of(browser, shown, height=900) as found:
         yield found
 
 
@@ -204,7 +196,7 @@ def test_the_engine_tells_its_line_and_stops(page: Any) -> None:
 # -- play, puzzles, games ------------------------------------------------------------------------
 
 
-def test_a_game_is_played_to_its_end(page: Any, address: str) -> None:
+def test_a_game_is_played_to_its_end(page: Any, shown: str) -> None:
     opened(page, "/play")
     page.select_option("#variant", "ashton-5-4v0")
     page.select_option("#side", "white")
@@ -216,18 +208,18 @@ def test_a_game_is_played_to_its_end(page: Any, address: str) -> None:
             break
         made = [text.split("x")[0].split()[-1] for text in page.locator(".made").all_inner_texts()]
         asked = {"variant": "ashton-5-4v0", "moves": made, "nodes": 5000}
-        best = httpx.post(f"{address}/api/bestmove", json=asked, timeout=PATIENCE).json()["move"]
+        best = httpx.post(f"{shown}/api/bestmove", json=asked, timeout=PATIENCE).json()["move"]
         move(page, best)
         until(page, f"document.querySelectorAll('.made').length > {len(made)}")
     assert "You won" in page.inner_text("#turn")
 
 
-def test_a_puzzle_is_solved_and_a_wrong_move_refuted(page: Any, address: str) -> None:
+def test_a_puzzle_is_solved_and_a_wrong_move_refuted(page: Any, shown: str) -> None:
     opened(page, "/puzzles?rules=brandubh&grade=1")
     page.click('[data-puzzle="brandubh-01"]')
     page.wait_for_selector("#turn span:has-text('White to move')")
-    legal = httpx.get(f"{address}/api/puzzles/brandubh-01").json()["puzzle"]
-    moves = httpx.post(f"{address}/api/moves", json={"variant": "brandubh", "position": legal["position"]}).json()[
+    legal = httpx.get(f"{shown}/api/puzzles/brandubh-01").json()["puzzle"]
+    moves = httpx.post(f"{shown}/api/moves", json={"variant": "brandubh", "position": legal["position"]}).json()[
         "moves"
     ]
     wrong = next(one["move"] for one in moves if one["move"] != "d4-g4")
@@ -293,10 +285,10 @@ def test_after_a_record_that_is_refused_there_is_no_game(page: Any) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(browser: Any, address: str, name: str) -> None:
+def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(browser: Any, shown: str, name: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900}, color_scheme="light")
+    context = browser.new_context(base_url=shown, viewport={"width": 1280, "height": 900}, color_scheme="light")
     page = context.new_page()
     for scheme in ("light", "dark"):
         # Loaded anew: colours that are still changing from one scheme to the other are nobody's.
@@ -313,9 +305,9 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(browser: Any, addre
     context.close()
 
 
-def test_a_phone_moves_by_touch(browser: Any, address: str) -> None:
+def test_a_phone_moves_by_touch(browser: Any, shown: str) -> None:
     context = browser.new_context(
-        base_url=address, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
+        base_url=shown, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
     )
     page = opened(context.new_page(), "/board?variant=ashton-5-4v0")
     square(page, "c3").tap()
@@ -392,11 +384,11 @@ def start_of(page: Any, variant: str, side: str = "white", player: str = "greedy
     page.click("#new button.main")
 
 
-def legal(page: Any, address: str) -> list[str]:
+def legal(page: Any, shown: str) -> list[str]:
     """Return the legal moves of the game in the page's address."""
     said = dict(parse_qsl(urlsplit(page.url).query))
     asked = {"variant": said["variant"], "moves": said["moves"].split(",") if "moves" in said else []}
-    return [one["move"] for one in httpx.post(f"{address}/api/moves", json=asked).json()["moves"]]
+    return [one["move"] for one in httpx.post(f"{shown}/api/moves", json=asked).json()["moves"]]
 
 
 def mine_again(page: Any, plies: int) -> None:
@@ -404,10 +396,10 @@ def mine_again(page: Any, plies: int) -> None:
     until(page, "/White to move/.test(document.getElementById('turn').textContent)")
 
 
-def test_a_game_survives_reload_and_another_tab(page: Any, address: str) -> None:
+def test_a_game_survives_reload_and_another_tab(page: Any, shown: str) -> None:
     start_of(page, "brandubh", player="random")
     mine_again(page, 1)
-    move(page, legal(page, address)[0])
+    move(page, legal(page, shown)[0])
     mine_again(page, 3)
     made = page.locator(".made").all_inner_texts()
     page.reload()
@@ -424,14 +416,14 @@ def test_a_game_survives_reload_and_another_tab(page: Any, address: str) -> None
     mine_again(page, 1)
 
 
-def test_resign_hint_rematch_and_analyse(page: Any, address: str) -> None:
+def test_resign_hint_rematch_and_analyse(page: Any, shown: str) -> None:
     start_of(page, "brandubh", player="random")
     mine_again(page, 1)
     page.click("#hint")
     page.wait_for_selector("#hint:has-text('Which move?')")
     page.click("#hint")
     until(page, "document.getElementById('live').textContent.startsWith('The engine would play')")
-    move(page, legal(page, address)[0])
+    move(page, legal(page, shown)[0])
     mine_again(page, 3)
     page.click("#resign")
     page.click("#flip")

@@ -14,7 +14,7 @@ import pytest
 from explorers import running
 
 from reports.explorer.guard import Settings
-from tests.support.browsing import asked, drag, held, move, opened, page_of, square, until
+from tests.support.browsing import SIZES, asked, drag, held, move, opened, page_of, square, until
 from tests.support.waiting import PATIENCE, eventually
 
 if TYPE_CHECKING:
@@ -28,20 +28,11 @@ WON = "1b5/1b1b3/b6/3K2b/6b/7/3b3 w"
 WON_BOARD = f"/board?variant=brandubh&position={quote(WON)}"
 START = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
 RECORD = '[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1 2. b3-b2'
-SIZES = ((1280, 800), (390, 844))
-
-
-@pytest.fixture(scope="module")
-def address(workers: Workers) -> Iterator[str]:
-    patient = Settings(searches=1, proof_seconds=PATIENCE, puzzle_seconds=2 * PATIENCE, margin=PATIENCE)
-    with running(patient, workers, warmed=True) as found:
-        httpx.post(f"{found}/api/bestmove", json={"variant": "ashton", "nodes": 100}, timeout=PATIENCE)
-        yield found
 
 
 @pytest.fixture
-def page(browser: Any, address: str) -> Iterator[Any]:
-    with page_of(browser, address) as found:
+def page(browser: Any, shown: str) -> Iterator[Any]:
+    with page_of(browser, shown) as found:
         yield found
 
 
@@ -76,8 +67,8 @@ def move_anything(page: Any) -> None:
 # -- the position that an answer is about -----------------------------------------------------------
 
 
-def test_a_proof_is_not_shown_under_the_position_that_came_after_it(page: Any, address: str) -> None:
-    proof = httpx.post(f"{address}/api/solve", json={"variant": "brandubh", "position": WON}, timeout=PATIENCE).json()
+def test_a_proof_is_not_shown_under_the_position_that_came_after_it(page: Any, shown: str) -> None:
+    proof = httpx.post(f"{shown}/api/solve", json={"variant": "brandubh", "position": WON}, timeout=PATIENCE).json()
     assert (proof["position"], proof["dtm"], proof["winning_moves"]) == (WON, 9, ["d4-e4"])
     opened(page, WON_BOARD)
     routes = held(page, "**/api/solve")
@@ -97,14 +88,14 @@ def test_a_proof_is_not_shown_under_the_position_that_came_after_it(page: Any, a
     page.wait_for_selector("#proof:has-text('white to move, win in 9 plies')")
 
 
-def test_a_hint_is_not_shown_in_the_position_that_was_taken_back_to(page: Any, address: str) -> None:
+def test_a_hint_is_not_shown_in_the_position_that_was_taken_back_to(page: Any, shown: str) -> None:
     start_game(page)
     mine(page, 1)
     move_anything(page)
     mine(page, 3)
     made = [text.split("x")[0].split()[-1] for text in page.locator(".made").all_inner_texts()]
     body = {"variant": "brandubh", "moves": made, "nodes": 1000}
-    hint = httpx.post(f"{address}/api/bestmove", json=body, timeout=PATIENCE).json()
+    hint = httpx.post(f"{shown}/api/bestmove", json=body, timeout=PATIENCE).json()
     routes = held(page, "**/api/bestmove")
     page.click("#hint")
     asked(page, routes)
@@ -119,9 +110,9 @@ def test_a_hint_is_not_shown_in_the_position_that_was_taken_back_to(page: Any, a
     page.wait_for_selector("#hint:has-text('Which move?')")
 
 
-def test_an_answer_about_another_position_is_dropped(page: Any, address: str) -> None:
-    proof = httpx.post(f"{address}/api/solve", json={"variant": "brandubh", "position": WON}, timeout=PATIENCE).json()
-    start = httpx.get(f"{address}/api/moves", params={"variant": "brandubh"}).json()["position"]
+def test_an_answer_about_another_position_is_dropped(page: Any, shown: str) -> None:
+    proof = httpx.post(f"{shown}/api/solve", json={"variant": "brandubh", "position": WON}, timeout=PATIENCE).json()
+    start = httpx.get(f"{shown}/api/moves", params={"variant": "brandubh"}).json()["position"]
     opened(page, "/board?variant=brandubh")
     answers: list[dict[str, Any]] = []
     page.route("**/api/solve", lambda route: route.fulfill(json=answers.pop()))
@@ -189,7 +180,7 @@ class Long(NamedTuple):
 
     prepare: Callable[[Any], None]
     ask: Callable[[Any], object]
-    address: str
+    shown: str
     line: str
     words: str
     stop: str
@@ -276,10 +267,10 @@ REQUESTS = {
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_long_request_says_that_it_works_and_can_be_stopped_and_asked_again(
-    browser: Any, address: str, name: str
+    browser: Any, shown: str, name: str
 ) -> None:
     for width, height in SIZES:
-        with page_of(browser, address, width, height) as page:
+        with page_of(browser, shown, width, height) as page:
             stop_and_ask_again(page, name, REQUESTS[name])
             assert page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -473,8 +464,8 @@ def position(page: Any) -> str:
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
-def test_a_man_is_dragged_in_the_editor(browser: Any, address: str, width: int, height: int) -> None:
-    with page_of(browser, address, width, height) as page:
+def test_a_man_is_dragged_in_the_editor(browser: Any, shown: str, width: int, height: int) -> None:
+    with page_of(browser, shown, width, height) as page:
         opened(page, "/board?variant=ashton-5-4v0")
         page.click("#edit")
         page.locator("#board").scroll_into_view_if_needed()
@@ -508,8 +499,8 @@ def test_a_man_is_dragged_in_the_editor(browser: Any, address: str, width: int, 
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_finger_drags_a_man_in_the_editor(browser: Any, address: str) -> None:
-    with page_of(browser, address, 390, 844, has_touch=True, is_mobile=True) as page:
+def test_a_finger_drags_a_man_in_the_editor(browser: Any, shown: str) -> None:
+    with page_of(browser, shown, 390, 844, has_touch=True, is_mobile=True) as page:
         opened(page, "/board?variant=ashton-5-4v0")
         page.tap("#edit")
         page.locator("#board").scroll_into_view_if_needed()

@@ -5,41 +5,16 @@ Skipped where something is missing, as the other tests in a browser.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import httpx
 import pytest
-from explorers import running
 
-from reports.explorer.guard import Settings
-from tests.support.browsing import asked, drag, held, move, opened, page_of, square, until
-from tests.support.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from reports.explorer.work import Workers
+from tests.support.browsing import asked, drag, held, move, opened, square, until
 
 pytestmark = pytest.mark.browser
 
-SIZES = ((1280, 800), (390, 844))
 TURN = "document.getElementById('turn').textContent"
 WON = "/play?variant=ashton-5-4v0&moves=c3-b3&side=white&player=random&level=0&seed=1"
-
-
-@pytest.fixture(scope="module")
-def address(workers: Workers) -> Iterator[str]:
-    with running(Settings(searches=1, margin=PATIENCE), workers, warmed=True) as found:
-        httpx.post(f"{found}/api/bestmove", json={"variant": "brandubh", "nodes": 100}, timeout=PATIENCE)
-        yield found
-
-
-@pytest.fixture(params=SIZES, ids=str)
-def page(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Any]:
-    width, height = request.param
-    with page_of(browser, address, width, height) as found:
-        yield found
-        assert found.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def start(page: Any, side: str = "white", player: str = "random", control: str = "", path: str = "/play") -> None:

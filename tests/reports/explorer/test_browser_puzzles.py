@@ -7,42 +7,16 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import httpx
 import pytest
-from explorers import running
 
-from reports.explorer.guard import Settings
-from tests.support.browsing import asked, held, move, opened, page_of, until
-from tests.support.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from reports.explorer.work import Workers
+from tests.support.browsing import asked, held, move, opened, until
 
 pytestmark = pytest.mark.browser
 
-SIZES = ((1280, 800), (390, 844))
 MEN = "[...document.querySelectorAll('#board .man')].map((man) => man.dataset.at).sort().join()"
 STANDING = "JSON.parse(localStorage.getItem('puzzle-record') || '{}')"
-
-
-@pytest.fixture(scope="module")
-def address(workers: Workers) -> Iterator[str]:
-    patient = Settings(searches=1, proof_seconds=PATIENCE, puzzle_seconds=2 * PATIENCE, margin=PATIENCE)
-    with running(patient, workers, warmed=True) as found:
-        httpx.post(f"{found}/api/bestmove", json={"variant": "brandubh", "nodes": 100}, timeout=PATIENCE)
-        yield found
-
-
-@pytest.fixture(params=SIZES, ids=str)
-def page(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Any]:
-    width, height = request.param
-    with page_of(browser, address, width, height) as found:
-        yield found
-        assert found.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def glicko(rating: float, deviation: float, volatility: float, other: float, spread: float) -> tuple[float, float]:

@@ -7,38 +7,15 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
-from explorers import running
 
-from reports.explorer.guard import Settings
-from tests.support.browsing import asked, held, move, opened, page_of, square, until
+from tests.support.browsing import asked, held, move, opened, square, until
 from tests.support.waiting import PATIENCE
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from reports.explorer.work import Workers
-
 pytestmark = pytest.mark.browser
-
-SIZES = ((1280, 800), (390, 844))
-
-
-@pytest.fixture(scope="module")
-def address(workers: Workers) -> Iterator[str]:
-    with running(Settings(searches=1, margin=PATIENCE, count_seconds=PATIENCE), workers, warmed=True) as found:
-        yield found
-
-
-@pytest.fixture(params=SIZES, ids=str)
-def page(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Any]:
-    width, height = request.param
-    with page_of(browser, address, width, height) as found:
-        yield found
-        assert found.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def steps(page: Any, later: int) -> None:
@@ -98,12 +75,12 @@ def test_a_picture_and_an_animation_are_downloaded(page: Any) -> None:
     page.unroute("**/api/picture")
 
 
-def test_pictures_are_bounded(address: str) -> None:
+def test_pictures_are_bounded(shown: str) -> None:
     moves = ["d2-e2", "c4-c5", "e2-d2", "c5-c4"] * 80
     for body, words in (
         ({"variant": "brandubh", "moves": moves, "animated": True}, ""),
         ({"variant": "brandubh", "moves": ["a1-a2"]}, "move 1"),
     ):
-        found = httpx.post(f"{address}/api/picture", json=body, timeout=PATIENCE)
+        found = httpx.post(f"{shown}/api/picture", json=body, timeout=PATIENCE)
         assert found.status_code == 422
         assert words in found.json()["error"]

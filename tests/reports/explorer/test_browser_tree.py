@@ -8,48 +8,22 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import httpx
 import pytest
-from explorers import running
 
-from reports.explorer.guard import Settings
 from tablut.board import Board
 from tablut.records import read_record
-from tests.support.browsing import move, opened, page_of, until
-from tests.support.waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from reports.explorer.work import Workers
+from tests.support.browsing import move, opened, until
 
 pytestmark = pytest.mark.browser
 
-SIZES = ((1280, 800), (390, 844))
 RECORD = r"""[Variant "brandubh"]
 [White "Anna <b>"]
 
 {before} 1. a4-a5 (1. d2-e2 {a \} and \{ here} c4-c5 (1... d3-e3 2. a4-a3 $6)) 1... d3-e3 {<img src=x onerror=alert(1)>}
 2. a5-c5?! c4-c2 (2... d4-c4 3. a4-a4) *
 """
-
-
-@pytest.fixture(scope="module")
-def address(workers: Workers) -> Iterator[str]:
-    patient = Settings(searches=1, analysis_seconds=PATIENCE, margin=PATIENCE)
-    with running(patient, workers, warmed=True) as found:
-        httpx.post(f"{found}/api/bestmove", json={"variant": "brandubh", "nodes": 100}, timeout=PATIENCE)
-        yield found
-
-
-@pytest.fixture(params=SIZES, ids=str)
-def page(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Any]:
-    width, height = request.param
-    with page_of(browser, address, width, height) as found:
-        yield found
-        assert found.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def made(page: Any, number: int) -> None:
@@ -252,7 +226,7 @@ def test_a_game_is_chosen_from_a_file_and_goes_to_the_board_with_its_variations(
     made(page, 10)
 
 
-def test_the_graph_follows_the_analysis(page: Any, address: str) -> None:
+def test_the_graph_follows_the_analysis(page: Any, shown: str) -> None:
     opened(page, "/games")
     page.fill(
         "#record", '[Variant "brandubh"] 1. a4-a5 d3-e3 2. a5-c5 c4-c2 3. d2-e2 d4-d3 4. c5-a5 d3-a3 5. d6-a6 a3-a1'

@@ -63,7 +63,7 @@ def test_what_a_task_leaves_open_is_searched_after_the_move_that_is_given_then_p
     work = GuidedWork(run, guide=50_000, given=given_moves(Board(GAME, WON), move), observer=Observer())
     root = run.tree.choose()
     assert root is not None
-    run.tree.take(work(run.task._replace(words=root.words))["rows"])
+    run.tree.take(work(run.task._replace(words=root.words)))
     assert root.proof != 0
     chosen = run.tree.choose()
     assert chosen is not None
@@ -72,7 +72,7 @@ def test_what_a_task_leaves_open_is_searched_after_the_move_that_is_given_then_p
         run.engine.words(run.engine.board(board.position.cells, board.position.side)), board.variant.symmetries
     )
     assert chosen.words == after.tobytes()
-    run.tree.take(work(run.task._replace(words=chosen.words))["rows"])
+    run.tree.take(work(run.task._replace(words=chosen.words)))
     run.run(LocalScheduler(2), tmp_path, None, work)
     assert run.tree.tasks > 2
     assert run.tree.nodes[after.tobytes()].plies == run.tree.root.plies - 1

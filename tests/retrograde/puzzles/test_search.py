@@ -96,7 +96,7 @@ def test_within_three_plies_under_any_rules() -> None:
     compared = []
 
     @given(small_variants(most_attackers=4, most_defenders=2, later=True), st.randoms(use_true_random=False))
-    @settings(max_examples=examples(30, 2 * MORE), deadline=None)
+    @settings(max_examples=examples(20, 3 * MORE), deadline=None)
     def check(variant, random: Random) -> None:
         game = NaiveGame(variant)
         position = placement(variant, random, soldiers=random.randrange(1, 7))
@@ -105,7 +105,7 @@ def test_within_three_plies_under_any_rules() -> None:
         compared.append(game.write(position))
 
     check()
-    assert len(set(compared)) > 15
+    assert len(set(compared)) > 10
 
 
 @pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh"])
@@ -181,7 +181,7 @@ def sample(solved, number: int, seed: int):
         yield row, Position(cells, side)
 
 
-@pytest.mark.parametrize(("number", "nodes"), [(100, 100_000), pytest.param(None, 400_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("number", "nodes"), [(40, 100_000), pytest.param(None, 400_000, marks=pytest.mark.slow)])
 def test_solved_boards(solved, number: int | None, nodes: int) -> None:
     """Reachable positions, some or all: value, distance, first moves, length of the line."""
     engine, values = solved
@@ -277,7 +277,7 @@ def looked_up(rows, words, left):
 def test_a_torn_entry_is_of_no_position() -> None:
     """Whatever words of it another thread had written: of the same position later, or of another."""
     rng = np.random.default_rng(5)
-    for _ in range(300):
+    for _ in range(60):
         one, other = rng.integers(0, 1 << 63, (2, 2), dtype=np.uint64) >> np.uint64(rng.integers(0, 60))
         if rng.integers(3) == 0:
             other = one.copy()
@@ -425,7 +425,7 @@ def test_a_tablebase_is_asked(solved) -> None:
     """The answer at the root is read off; with fewer men covered, the rest is searched and agrees."""
     engine, values = solved
     solver = Solver(engine.variant, ProofLimits(nodes=300_000, memory_bytes=1 << 21, positions=0), FewMen(values, 3))
-    for row, position in sample(solved, 150, 5):
+    for row, position in sample(solved, 60, 5):
         if position.material[0] <= 3:
             found = solver.solve(position, all_wins=True)
             assert found.source == "tablebase"
@@ -438,7 +438,7 @@ def test_a_tablebase_cuts_the_search_off() -> None:
     """Asked for all children, many at once, the search has nothing left to do."""
     engine, values = complete("brandubh-5-4v0")
     variant = engine.variant
-    deep = np.flatnonzero(np.abs(values.values) >= 8)[::4]
+    deep = np.flatnonzero(np.abs(values.values) >= 8)[::12]
     assert len(deep) > 5
     for board, value in zip(engine.boards(values.words[deep]), values.values[deep].tolist(), strict=True):
         mover = int(board[2 * variant.size + 1])
