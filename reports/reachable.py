@@ -105,9 +105,7 @@ class Share(NamedTuple):
     @property
     def row(self) -> list[str]:
         """The game's cells in the table in `docs/reachable.md`, without its name."""
-        ends = " to ".join(scientific(end, 6) for end in self.positions)
-        numbers = [str(number) for number in (self.drawn, self.samples, self.unknown)]
-        return [scientific(self.counted), *numbers, f"{self.low} to {self.high} %", ends]
+        return [scientific(self.counted), str(self.drawn), str(self.samples), f"{self.low} to {self.high} %"]
 
 
 def share(name: str) -> Share | None:
