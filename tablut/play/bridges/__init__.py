@@ -59,10 +59,7 @@ def make_any(
     ready: bool = False,
     given: Any = None,
 ) -> Player:
-    """Return a new player: a registered one, a newly started program, or a Python object, named or ``given``.
-
-    With the setting ``book``, the player begins with moves from a book.
-    """
+    """Return a new player: a registered one, a program, or a Python object that is named or ``given``."""
     if own := {name: value for name, value in options.settings if name in (BOOK, BOOK_MOVE)}:
         from tablut.play.book import BookPlayer
 
@@ -89,9 +86,8 @@ def make_any(
 def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bool = False) -> Iterator[Player]:
     """Yield the player with the given name, and close it afterwards.
 
-    The name is in the registry or describes an external program, as in ``program:COMMAND``, or a Python class, as in
-    ``MODULE:CLASS``. If ``ready`` is true, the player's kernels are compiled or loaded first. The name can run
-    arbitrary code, so it must come from a user of this machine and never from the network.
+    If ``ready`` is true, its kernels are compiled or loaded first. The name can run arbitrary code, so it must come
+    from a user of this machine and never from the network.
     """
     player = make_any(name, variant, options, ready=ready)
     try:

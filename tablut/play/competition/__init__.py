@@ -1,8 +1,4 @@
-"""Client and server for the Bologna competition's protocol.
-
-`client` plays a game within the server's time limit. `referee` runs games between two clients and enforces the rules.
-The messages are encoded and decoded by `tablut.formats.bologna`.
-"""
+"""Client and server for the Bologna competition's protocol, whose messages `tablut.formats.bologna` encodes."""
 
 from tablut.play.competition.cli import write_player_script
 from tablut.play.competition.client import ClientSettings, ServerGame, play_on_server
