@@ -1,10 +1,9 @@
 """Interfaces that let search, players and analysis use tablebases and proof searches.
 
-The protocols are defined here so that the search does not have to import the solver. `find_prober` and `find_prover`
-find the installed implementations. To provide an implementation, a package registers two functions under the entry
-point group ``tablut.probers``. ``tables`` takes a variant and a store (or None for the
-built-in tablebases) and returns a `Prober`; ``proofs`` takes a variant and a number of nodes and returns a `Prover`.
-Both return None if they do not support the variant.
+The protocols are defined here so that the search does not have to import the solver. A package registers two functions
+under the entry point group ``tablut.probers``: ``tables`` takes a variant and a store (or None for the built-in
+tablebases) and returns a `Prober`; ``proofs`` takes a variant and a number of nodes and returns a `Prover`. Both return
+None if they do not support the variant.
 """
 
 from __future__ import annotations
@@ -34,11 +33,7 @@ class MissingTableError(TablutError, LookupError):
 
 
 class Prober(Protocol):
-    """A source of exact values of positions.
-
-    The game history is ignored. Every position is treated as the first position of a game, with all plies up to
-    a move limit still available.
-    """
+    """A source of exact values of positions, each treated as the first position of a game."""
 
     variant: Variant
 
@@ -54,11 +49,7 @@ class Prober(Protocol):
 
 @runtime_checkable
 class TierProber(Prober, Protocol):
-    """A prober that also makes its values available to compiled code.
-
-    The values are those of `Prober.probe_words`, without history; the search itself accounts for the plies already
-    made.
-    """
+    """A prober that also makes the values of `Prober.probe_words` available to compiled code."""
 
     def load_tiers(self, memory: int) -> TierValues | None:
         """Return the values of as many tiers as fit into ``memory`` bytes. Tiers with fewer men take precedence."""
@@ -75,16 +66,9 @@ class Proved(NamedTuple):
 class ProvedWin(NamedTuple):
     """Answer to the question whether the side to move can win within a number of plies.
 
-    Attributes
-    ----------
-    wins : bool or None
-        Whether there is such a win, or None if the search was stopped or reached its node limit.
-    line : tuple of Move
-        If there is such a win, play to the end of the game, as far as it has been proved.
-    plies : int
-        Number of plies within which the win is proved.
-    nodes : int
-        Number of moves made by the search.
+    - ``wins``: Whether there is such a win, or None if the search was stopped or reached its node limit.
+    - ``line``, ``plies``: Play to the end of the game, as far as it has been proved, and the number of plies.
+    - ``nodes``: Number of moves made by the search.
     """
 
     wins: bool | None

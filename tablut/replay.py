@@ -1,7 +1,6 @@
 """The replay of game records, which checks every claim of a record against the rules.
 
-A record claims moves, captures, positions and a result. `replay` makes the moves one by one and lists the claims
-that are false. It stops at the first illegal move, because the later moves then have no meaning.
+`replay` makes the moves one by one and lists the claims that are false. It stops at the first illegal move.
 """
 
 from __future__ import annotations
@@ -122,10 +121,9 @@ _TRIED: Final = 20
 
 
 def fitting_rules(text: str) -> Variant:
-    """Return the built-in rule set under which the most games of a text have no faults.
+    """Return the built-in rule set under which the most games of a text, of the first 20, have no faults.
 
-    Only the first 20 games are tried. If several rule sets fit equally well, the one that is played at the site of the
-    games is returned.
+    If several rule sets fit equally well, the one that is played at the site of the games is returned.
 
     Raises
     ------
@@ -169,9 +167,8 @@ def read_games(
 ) -> Iterator[tuple[int, GameRecord | InputError]]:
     """Yield each game of a file of any kind, or the error that makes it unreadable, with its number in the file.
 
-    The number of a game in an archive is that of its line. Its ranks are counted from the edge that makes more games of
-    the archive legal. Games that name no rule set are read under the rules that fit them. The ``origin`` is the name of
-    the text in the error for a text of which nothing can be read.
+    The number of a game in an archive is that of its line. Its ranks are counted from the edge that makes more games
+    legal. Games that name no rule set are read under the rules that fit them. ``origin`` names the text in errors.
     """
     try:
         kind = kind_of(text, ruled=variant is not None)
@@ -281,11 +278,7 @@ class ReplayedGame:
 def replay_archive(
     variant: Variant, games: Sequence[ArchivedGame], observer: Observer, *, ignore_repetition: bool = False
 ) -> tuple[list[ReplayedGame], Ranks]:
-    """Replay all games in an archive under a rule set.
-
-    Some archives count ranks from the bottom, others from the top. The direction that makes more games legal is used
-    and returned.
-    """
+    """Replay all games in an archive under a rule set, and return them with the direction of ranks that fits best."""
     rules = variant.rules
     counted = rules.repetition.times
     read = partial(parsed_move, size=variant.size)
