@@ -345,8 +345,7 @@ _MOVE: Final = (1 << 14) - 1
 
 
 class LastPlies(NamedTuple):
-    """The plies that could have led to final placements (``moves``), and the counted positions before them
-    (``boards``).
+    """The plies that could have led to final placements (``moves``), and the positions before them (``boards``).
 
     ``sources`` contains, for each ply, the row of the resulting final placement, in ascending order.
     """
