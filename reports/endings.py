@@ -1,10 +1,8 @@
 """Page on the endings with few men: the longest wins under best play, and mutual zugzwangs.
 
-Tables for six men take minutes to build and are not shipped. The page is therefore rendered from two kinds of stored
-results: the summaries written by `reports/studies/sources.py`, in ``reports/data/endings``, and the output of `tablut
-tablebase verify --json`, in ``reports/data/verified``. Before anything is drawn, every line of play is replayed, the
-positions and classes are counted again, and the tables' digests are compared with the published ones. Tests compare the
-stored results with the built-in tables.
+The page is rendered from the summaries written by `reports/studies/sources.py`, in ``reports/data/endings``, and the
+output of `tablut tablebase verify --json`, in ``reports/data/verified``. Before anything is drawn, every line of play
+is replayed, the positions and classes are counted again, and the tables' digests are compared with the published ones.
 """
 
 from __future__ import annotations
@@ -81,11 +79,7 @@ def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
-    """Return the first `most` mutual zugzwangs of each kind.
-
-    In a full zugzwang, whichever side is to move loses. In a half zugzwang, having to move costs one side a draw. Full
-    zugzwangs come first.
-    """
+    """Return the first ``most`` mutual zugzwangs of each kind. Full zugzwangs, where either side loses, come first."""
     listed = summary["zugzwangs"]["listed"]
     full = [zugzwang for zugzwang in listed if zugzwang["white"]["wdl"] == zugzwang["black"]["wdl"]]
     half = [zugzwang for zugzwang in listed if zugzwang["white"]["wdl"] != zugzwang["black"]["wdl"]]
@@ -207,10 +201,7 @@ def _check_longest(name: str, win: LongestResult) -> str:
 
 
 def _check_zugzwang(name: str, zugzwang: ZugzwangResult) -> bool:
-    """Return whether a mutual zugzwang is full, that is, whether whichever side is to move loses.
-
-    Raise `ValueError` if the position is not a mutual zugzwang.
-    """
+    """Return whether whichever side is to move loses. Raise `ValueError` if the position is not a mutual zugzwang."""
     variant = load_variant(name)
     position = Position.parse(zugzwang.position, variant.size)
     # A side without a legal move has already lost, so the distance is 0.

@@ -1,7 +1,6 @@
 """Pages on solved boards: who wins, how long it takes, and the line of best play.
 
-They are rendered from the stored output of `tablut solve --json`. The folder ``reports/data/solutions`` contains this
-output with the command, time and memory of each run. Tests solve the small boards again.
+They are rendered from the stored output of `tablut solve --json` in ``reports/data/solutions``.
 """
 
 from __future__ import annotations
