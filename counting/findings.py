@@ -266,7 +266,7 @@ def published_estimates() -> tuple[PublishedEstimate, ...]:
 
 
 def compare(published: str, labelled: int, placements: int) -> list[ComparedGame]:
-    """Return all games, including Tablut by its number of placements, sorted by their current figures."""
+    """Return all games, including Tablut, sorted by their current figures. The figure of Tablut is its placements."""
     tablut = ComparedGame(
         name="Tablut",
         published=(published,),

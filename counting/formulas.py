@@ -32,7 +32,7 @@ class ExactSum(sympy.Sum):  # type: ignore[misc]
 def _summands(
     summand: Callable[..., int], ends: list[Callable[..., tuple[int, int]]], depth: int, values: list[int]
 ) -> Iterator[int]:
-    """Yield a nested sum's summands, with the outermost index first, which sympy lists last."""
+    """Yield a nested sum's summands, with the outermost index first. Sympy lists the innermost index first."""
     if depth < 0:
         yield summand(*values)
         return

@@ -296,7 +296,10 @@ class PaperEquations:
         return classes
 
     def captured(self, patterns: list[tuple[int, KingPattern]]) -> tuple[Subspace, ...]:
-        """Return the subspaces with a captured king, counted pattern by pattern as in the paper, some of them twice."""
+        """Return the subspaces with a captured king, counted pattern by pattern as in the paper.
+
+        A placement that matches two patterns is therefore counted twice.
+        """
         regions = self.variant.regions
         shapes = Counter(
             (

@@ -99,7 +99,10 @@ class CountsByMaterial:
 
 @cache
 def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -> CountsByMaterial:
-    """Return the number of arrangements of soldiers that a symmetry with these cycle types preserves, by material."""
+    """Return the number of arrangements of soldiers that a symmetry preserves, by material.
+
+    The symmetry is given by its cycle types on the camp cells and on the free cells.
+    """
     camps, frees = dict(camp), dict(free)
     product = CountsByMaterial(((1, *(0,) * defenders), *((0,) * (defenders + 1),) * attackers))
     for length in camps.keys() | frees.keys():
@@ -147,7 +150,10 @@ class KingPlacement:
     def contents(
         self, symmetry: Symmetry, camp_cells: frozenset[int]
     ) -> Iterator[tuple[tuple[int, ...], dict[int, int]]]:
-        """Yield every filling of the watched cells that a symmetry preserves, as contents of cycles and of cells."""
+        """Yield every filling of the watched cells that a symmetry preserves.
+
+        Each filling is yielded in two forms: the contents of the cycles, and a dictionary of the cells' contents.
+        """
         cycles = symmetry.cycles(self.watched)
         choices = [(EMPTY, ATTACKER) if cycle[0] in camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles]
         for chosen in product(*choices):
@@ -176,7 +182,7 @@ class Space:
 
 
 def king_groups(space: Space, symmetry: Symmetry) -> dict[tuple[CycleType, CycleType], Counter[tuple[int, int]]]:
-    """Return the contents of the neighbourhoods for each pair of cycle types of the camp and free cells outside them.
+    """Return, for each cycle type of the cells outside the neighbourhoods, the contents of these neighbourhoods.
 
     The contents are counted by their numbers of attackers and defenders.
     """

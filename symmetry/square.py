@@ -47,9 +47,10 @@ class Symmetry:
     table: tuple[int, ...]
 
     def cycles(self, cells: Iterable[int] | None = None) -> list[tuple[int, ...]]:
-        """Return the disjoint cycles of the symmetry on a set of ``cells`` (by default all) that it maps to itself.
+        """Return the disjoint cycles of the symmetry on a set of ``cells``, by default all cells.
 
-        The cycles are ordered by their least cells, and each one starts with its least cell.
+        The symmetry must map the set to itself. The cycles are ordered by their least cells, and each one starts with
+        its least cell.
 
         Raises
         ------

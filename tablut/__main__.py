@@ -1,4 +1,4 @@
-"""Entry point for ``python -m tablut``, which also works in a folder with a file ``reports.py``."""
+"""Entry point for ``python -m tablut``, which is equivalent to ``tablut``."""
 
 import sys
 from pathlib import Path

@@ -185,7 +185,7 @@ class Board:
         return str(self._position)
 
     def piece_at(self, square: int | str) -> Literal["b", "w", "K"] | None:
-        """Return the attacker ``'b'``, defender ``'w'`` or king ``'K'`` on a ``square`` (its index or name), or None.
+        """Return the piece on a ``square``, which is given by index or name: ``'b'``, ``'w'``, ``'K'`` or None.
 
         Raises
         ------
@@ -220,7 +220,9 @@ class Board:
         return position_status(self.variant, self._position)
 
     def transform(self, symmetry: Symmetry | str) -> Board:
-        """Return a new board with the position's image under a ``symmetry`` of the variant, given as such or by name.
+        """Return a new board, without history, that contains the position's image under a symmetry of the variant.
+
+        ``symmetry`` is a `Symmetry` that leaves the rules unchanged, or its name.
 
         Raises
         ------
@@ -290,7 +292,7 @@ class Board:
         return LegalMoves(self._generated, self.size)
 
     def is_legal(self, move: Move | str) -> bool:
-        """Return whether a ``move`` is legal. It may be given as text; captures named in the text are not checked.
+        """Return whether a ``move``, which may be given as text, is legal. Captures named in the text are not checked.
 
         Raises
         ------

@@ -115,7 +115,7 @@ class InputError(TablutError, ValueError):
 
 
 class IllegalMoveError(InputError):
-    """A move that the rules do not allow. ``why`` is the reason alone, or an empty string."""
+    """A move that the rules do not allow. ``why`` is the reason, or an empty string if none is given."""
 
     def __init__(self, problem: str, why: str = "", **parts: str) -> None:
         super().__init__(problem, **parts)

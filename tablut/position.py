@@ -126,9 +126,10 @@ class Move:
 
     @classmethod
     def parse(cls, text: str, size: int) -> Move:
-        """Return the move, which need not be legal, with a ``text`` such as ``e4-e7`` on a board of side ``size``.
+        """Return the move given by a ``text`` such as ``e4-e7``, which need not be legal.
 
-        The dash is optional, letters may be in either case, and captures are not allowed.
+        The dash is optional, letters may be in either case, and captures are not allowed. ``size`` is the side length
+        of the board in cells.
 
         Raises
         ------
@@ -147,7 +148,9 @@ class Move:
 
     @classmethod
     def from_code(cls, code: int, size: int) -> Move:
-        """Return the move with a ``code`` (``start | target << 7`` on boards up to 11×11) on a board of side ``size``.
+        """Return the move with a given ``code``, which need not be legal. This is the inverse of `code`.
+
+        The code is ``start | target << 7`` on boards up to 11×11. ``size`` is the side length of the board in cells.
 
         Examples
         --------
@@ -284,11 +287,11 @@ class Position:
 
     @classmethod
     def parse(cls, text: str, size: int) -> Position:
-        r"""Return the position, which need not be possible, in a ``text`` for a board of side ``size``.
+        r"""Return the position given by a ``text``, which need not be possible.
 
         The text is one line: the rows from the top rank down, separated by ``/``, with runs of empty cells as numbers,
         a space, the side to move (``w`` or ``b``), and optional further fields. Or it is a grid of N lines of N
-        characters and a line with the side to move.
+        characters and a line with the side to move. ``size`` is the side length of the board in cells.
 
         Raises
         ------

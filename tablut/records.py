@@ -233,7 +233,10 @@ KINDS_OF_RECORDS: Final = (
 
 
 def kind_of(text: str, *, ruled: bool = False) -> RecordKind | None:
-    """Return the kind of a text, or None. If the rules are known (``ruled``), moves alone count as a native record."""
+    """Return the kind of a text, or None if it is not recognised.
+
+    If the rules are known from elsewhere (``ruled``), a text that consists only of moves counts as a native record.
+    """
     return next((kind for kind in KINDS if kind.fits(text)), NATIVE if ruled else None)
 
 

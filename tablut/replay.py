@@ -121,9 +121,10 @@ _TRIED: Final = 20
 
 
 def fitting_rules(text: str) -> Variant:
-    """Return the built-in rule set under which the most games of a text, of the first 20, have no faults.
+    """Return the built-in rule set under which the most games of a text have no faults.
 
-    If several rule sets fit equally well, the one that is played at the site of the games is returned.
+    Only the first 20 games are tried. If several rule sets fit equally well, the one that is played at the site of the
+    games is returned.
 
     Raises
     ------
@@ -278,7 +279,11 @@ class ReplayedGame:
 def replay_archive(
     variant: Variant, games: Sequence[ArchivedGame], observer: Observer, *, ignore_repetition: bool = False
 ) -> tuple[list[ReplayedGame], Ranks]:
-    """Replay all games in an archive under a rule set, and return them with the direction of ranks that fits best."""
+    """Replay all games in an archive under a rule set.
+
+    Some archives count ranks from the bottom, others from the top. The direction that makes more games legal is used
+    and returned.
+    """
     rules = variant.rules
     counted = rules.repetition.times
     read = partial(parsed_move, size=variant.size)

@@ -102,7 +102,7 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = 
 
 
 def _shared(drawings: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return a definition of the cells that boards of equal size share, and the boards with references to it."""
+    """Return a definition of the cells that the boards share, and the boards with references to this definition."""
     boards = [drawing.split("\n") for drawing in drawings]
     places = [(lines.index(svg.TERRAIN), lines.index("</g>")) for lines in boards if svg.TERRAIN in lines]
     cells = [lines[begin + 1 : end] for lines, (begin, end) in zip(boards, places, strict=False)]

@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 
 AFFORDABLE_PIECES: Final = 3
 AFFORDABLE_STATES: Final = 200_000
-"""Limits for counting when the package does not include a record: a second or two for most 9 x 9 boards."""
+"""Limits for counting when the package does not include a record.
+
+A count within these limits takes a second or two for most 9 x 9 boards.
+"""
 
 
 class SetCount(Result):
@@ -101,10 +104,10 @@ def counted_spaces(all_spaces: Mapping[str, Space]) -> dict[str, tuple[list[tupl
 def count_exclusions(
     variant: VariantLike, pieces: int, observe: Callable[[str, int, int], None] | None = None
 ) -> ExclusionRecord:
-    """Return exact counts of the placements that contain no locked set with at most a given number of ``pieces``.
+    """Count the placements that contain no locked set, and return the exact counts.
 
-    ``observe`` is called after each variable with the name of the space and symmetry, the variable's number, and the
-    number of states. ``variant`` is the rule set.
+    ``pieces`` is the maximum number of pieces in a set. ``observe`` is called after each variable with the name of the
+    space and symmetry, the variable's number, and the number of states. ``variant`` is the rule set.
 
     Examples
     --------
@@ -162,7 +165,7 @@ class _TooManyStatesError(Exception):
 
 
 def affordable_exclusions(variant: VariantLike) -> ExclusionRecord | None:
-    """Return the built-in record for a game, a record computed within seconds, or None if that is not possible."""
+    """Return the built-in record for a game, or compute a record if this takes only seconds. Otherwise return None."""
     variant = as_variant(variant)
     left = AFFORDABLE_STATES
 
@@ -206,7 +209,10 @@ _WHOLE: Final = (1 << _FIELD) - 1
 _CHOSEN: Final = 1 << _FIELD
 
 _States = dict[int, dict[int, int]]
-"""The tallies of each state (the contents forced on later variables), each with the sum of its subfamilies' signs."""
+"""The tallies of each state, and the sum of the subfamilies' signs for each tally.
+
+A state consists of the contents that are forced on later variables.
+"""
 
 
 class Variable(NamedTuple):
@@ -224,7 +230,10 @@ class KingTerm(NamedTuple):
 
 
 def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
-    """Return an order of the variables in which few later ones share a set with an earlier one at any time."""
+    """Return an order of the variables that keeps the number of open variables small.
+
+    A variable is open while it comes later in the order but shares a set with an earlier one.
+    """
     near: list[set[int]] = [set() for _ in range(count)]
     for filling in fillings:
         cells = {cell for cell, _ in filling}
@@ -447,7 +456,10 @@ class Transfer:
                 target[wider] = target.get(wider, 0) + factor * count
 
     def _join(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Extend a state's fillings by an option, and add the results to ``target``. The king cannot take its seats."""
+        """Extend a state's fillings by an option, and add the results to ``target``.
+
+        The option can place soldiers on seats, which the king can then no longer take.
+        """
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         seats, lost = way.lost_seats, _CHOSEN + self._seat
         for tally, count in tallies.items():

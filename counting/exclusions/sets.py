@@ -178,7 +178,7 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
 
 
 def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
-    """Return the sets without a king, which are excluded from final positions, too."""
+    """Return the sets without a king. Final positions with one of these sets are excluded, too."""
     return tuple(locked for locked in sets if all(piece != "K" for _, piece in locked))
 
 
@@ -274,7 +274,7 @@ class _SetSearch:
         }
 
     def _captures_of(self, pieces: _Pieces, cell: Cell, limit: int) -> Iterator[_Pieces]:
-        """Yield the victims and anvils, in one direction, that let the piece on a cell capture on arrival."""
+        """Yield groups of pieces that let the piece on a cell capture on arrival: a victim, an anvil, or both."""
         for near, far in _lines(cell):
             for cells in ((near,), (far,), (near, far)):
                 yield from _fillings(pieces, cells, limit)

@@ -226,7 +226,10 @@ def begins_encircled(variant: Variant) -> bool:
 
 @lru_cache(maxsize=16)
 def keeps_forts(variant: Variant) -> bool:
-    """Return whether a game with forts does not begin with one, and every piece may pass the castle."""
+    """Return whether a game with forts does not begin with one, and every piece may pass the castle.
+
+    No ply by black then leads to a fort from a position without one.
+    """
     game, rules = NaiveGame(variant), variant.rules
     if rules.fort == "none" or (rules.first == "black" and game.is_fort(game.start())):
         return False

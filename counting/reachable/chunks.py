@@ -28,7 +28,7 @@ from tablut.work.sealed_records import Count, Digest, Part, Record, digest_of, r
 
 
 class SampleTally(NamedTuple):
-    """Sample counts by result, and the share of the space that remains after exact exclusions (``inside``)."""
+    """Sample counts by result. ``inside`` is the share of the space that remains after the exact exclusions."""
 
     n: int
     reachable: int

@@ -57,7 +57,10 @@ from tablut.variants import Variant
 
 @inlined
 def bucket_of(number: Words) -> int:
-    """Return a number's bucket, which increases with it and depends on its length and its five leading bits."""
+    """Return a number's bucket, which depends on the number's length and its five leading bits.
+
+    The bucket increases with the number.
+    """
     shift = max(bits_of(number) - 5, I64(0))
     return shift * 16 + I64(shifted(number, shift)[0])
 
@@ -217,7 +220,7 @@ def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uin
 
 @inlined
 def drawn(draw: DrawTables, size: Words, seed: np.uint64, index: np.uint64, batch: NDArray[np.uint64]) -> Words:
-    """Return a sample's position number, which is the same as that of `draw_number`."""
+    """Return a sample's position number. `draw_number` returns the same number."""
     stream, mask = advance(batch, _STREAM * BATCH), words_at(draw.mask, 0, size)
     block, held = U64(0), I64(0)
     while True:
@@ -241,7 +244,7 @@ Placed = tuple[Bits, Bits, int, int, int, int]
 
 @inlined
 def _next_place(places: NDArray[np.uint8], binomial: NDArray[np.uint64], rank: Words) -> tuple[int, Words]:
-    """Return the last place of a combination, and the rank of the remaining places, given the rows for its size."""
+    """Return the last place of a combination, and the rank of the remaining places."""
     place = I64(places[bucket_of(rank)])
     # The guess for the bucket is never too large. It is usually correct, and otherwise nearly always too small by one.
     first, second = words_at(binomial, place, rank), words_at(binomial, place + 1, rank)

@@ -282,7 +282,10 @@ def _game_stage(sums: SampleTally, games: list[dict[str, Any]]) -> GameStage:
 
 
 _QUICK_TREE: Final = 200
-"""Size of the largest backward tree that is checked during an estimate. `tablut reachable check` checks all."""
+"""Size of the largest backward tree that is checked during an estimate.
+
+`tablut reachable check` also checks larger trees.
+"""
 
 
 @dataclass(frozen=True)

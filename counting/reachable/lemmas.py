@@ -149,7 +149,10 @@ def _empty_cell(rules: Tables, board: NDArray[np.uint32]) -> int:
 
 @inlined
 def _captures_one(rules: Tables, left: NDArray[np.uint32], cell: int, kind: int, king: int) -> bool:
-    """Return whether a piece that arrives last in a set captures another piece of it. ``king`` is -1 for no king."""
+    """Return whether a piece that arrives last in a set captures another piece of the set.
+
+    ``king`` is -1 if the set has no king.
+    """
     if king >= 0:
         return would_capture(rules, left, I64(kind == 0), cell, king)
     # The king may or may not have stood on the castle, so the piece must capture in both cases. It is sufficient to
@@ -400,7 +403,10 @@ def _steps(
 
 @inlined
 def _captors(lemmas: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
-    """Return the cells next to a victim with an anvil on the opposite side, where an arriving piece captures it."""
+    """Return the cells on which an arriving piece captures a victim.
+
+    These are the cells next to a victim that has an anvil on the opposite side.
+    """
     size, victims = lemmas.rules.size, meet(victims, set_at(lemmas.exposed, 0))
     inner = meet(victims, set_at(lemmas.inner, 0))
     row = join(shifted_down(meet(shifted_down(anvils, 1), inner), 1), shifted_up(meet(shifted_up(anvils, 1), inner), 1))

@@ -156,7 +156,7 @@ LARGE_EFFORTS: Final = (
     Effort(400, MOST_PLIES, 30),
     Effort(2000, MOST_PLIES),
 )
-"""The same for larger boards, whose dense formations need several narrow searches of both kinds."""
+"""The same for larger boards. Their formations are dense, so several narrow searches of both kinds are tried."""
 WIDE_EFFORTS: Final = tuple(effort._replace(plies=min(effort.plies * 3 // 2, MOST_PLIES)) for effort in LARGE_EFFORTS)
 """The same for boards of more than 11×11, where games are longer."""
 
@@ -419,7 +419,10 @@ def _last_plies(
     sources: NDArray[np.int64],
     moves: NDArray[np.int32],
 ) -> int:
-    """Write the plies that lead to the given final placements, shape (n, 2N + 4), or only return their number."""
+    """Write the plies that lead to the given final placements, shape (n, 2N + 4), and return their number.
+
+    If ``sources`` is empty, the plies are only counted.
+    """
     t, r = flat(tables), flat(origins)
     stride = board_items(t.size)
     scratch, found_records = np.empty(2 * stride, dtype=boards.dtype), np.empty(MOST_UNMOVES * t.size, dtype=np.int64)

@@ -41,9 +41,11 @@ from tablut.variants.model import king_patterns
 
 
 class FamilyTables(NamedTuple):
-    """A family of locked sets in arrays for kernels: their number (``sets``), and the king's cell or -1 (``kings``).
+    """A family of locked sets, stored in arrays for use in kernels.
 
-    ``cells`` contains each set's attackers (two words) and defenders (two words).
+    - ``sets``: The number of sets.
+    - ``cells``: Each set's attackers (two words) and defenders (two words).
+    - ``kings``: The king's cell in each set, or -1.
     """
 
     sets: int

@@ -80,9 +80,10 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
 
 
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
-    """Return all undecided positions within a certain number of plies of the start, at most ``most``.
+    """Return all undecided positions within a certain number of plies of the start.
 
-    The other results are this number of plies, and whether no further undecided position can be reached from the start.
+    The second result is this number of plies: the largest number with at most ``most`` such positions. The third result
+    is true if no other undecided position can be reached from the start.
     """
     engine = engine_for(variant)
     known = engine.words(engine.start())
@@ -300,7 +301,10 @@ def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words
 
 
 def _less(first: Words, second: Words) -> NDArray[np.bool_]:
-    """Return whether each row of ``first`` is less than that of ``second`` as a big integer, the last word first."""
+    """Return whether each row of ``first`` is less than the row of ``second`` with the same index.
+
+    Rows are compared as big integers whose last word is the most significant.
+    """
     result = np.zeros(len(first), dtype=np.bool_)
     for column in range(first.shape[1]):
         a, b = first[:, column], second[:, column]

@@ -1,9 +1,9 @@
-"""Compiled rules for slides, captures, king captures and king escapes, which the whole toolkit calls.
+"""Compiled rules for slides, captures, king captures and king escapes.
 
-Functions take flat tables (`tablut.engine.kernel_records.flat`) and a pointer to the board, and are inlined unless
-stated otherwise. A *line* is a row or a column, and a *place* is a cell's index on its line. A *pair of masks* consists
-of one mask for the places on a cell's row and one for the places on its column. Each direction is one bit, as in
-`tablut.engine.tables`.
+This module is the only compiled implementation of these rules. Functions take flat tables
+(`tablut.engine.kernel_records.flat`) and a pointer to the board, and are inlined unless stated otherwise. A *line* is a
+row or a column, and a *place* is a cell's index on its line. A *pair of masks* consists of one mask for the places on a
+cell's row and one for the places on its column. Each direction is one bit, as in `tablut.engine.tables`.
 """
 
 from __future__ import annotations
@@ -212,7 +212,10 @@ def may_capture(rules: Tables, board: BoardArray, side: int, target: int, king: 
 
 @inlined
 def king_falls_to(rules: Tables, board: BoardArray, king: int, cell: int) -> bool:
-    """Return whether an attacker that has just arrived on a cell, and is on the board, captures the king."""
+    """Return whether an attacker that has just arrived on a cell captures the king.
+
+    The attacker must already be on the board.
+    """
     facing = I64(rules.facing[king * rules.cells + cell])
     return facing != 0 and (I64(rules.king_falls[king * 16 + attackers_beside(rules, board, king)]) & facing) != 0
 
@@ -246,7 +249,10 @@ def escape_targets(rules: Tables, board: BoardArray, king: int) -> tuple[int, in
 
 @inlined
 def _nearest(targets: int, place: int) -> tuple[int, int]:
-    """Return masks of the paths from a place, without itself, to the nearest targets below and above it, or 0."""
+    """Return masks of the paths from a place to the nearest targets below and above it.
+
+    A path includes the target but not the place itself. The mask is 0 if there is no target on that side.
+    """
     below, above = targets & ((1 << place) - 1), targets >> (place + 1)
     down, up = I64(0), I64(0)
     if below != 0:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 class ImageTables(NamedTuple):
-    """Look-up tables of a symmetry group for `canonicalise`, padded to eight elements with the first one.
+    """Look-up tables of a symmetry group for `canonicalise`.
+
+    Groups with fewer than eight elements are padded with their first element.
 
     - ``rows``: Image of a row under each element, indexed by the row's rank and pieces, as a mask of two words. On wide
       boards, the table is unused, because images are computed cell by cell.
@@ -66,7 +68,10 @@ def image_tables(group: tuple[Symmetry, ...], size: int) -> ImageTables:
 
 @inlined
 def _add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint64) -> None:
-    """Write a value into a packed position, starting at bit ``start``. These bits must be clear before."""
+    """Write a value into a packed position, starting at bit ``start``.
+
+    These bits must be clear before the call, and no bit of the value may lie beyond the last word.
+    """
     word, shift = start >> 6, start & 63
     words[word] |= value << U64(shift)
     if shift != 0 and word + 1 < length:

@@ -118,7 +118,10 @@ def rank_cells(binomial: NDArray[np.uint64], stride: int, cells: Cells, taken: C
 
 @inlined
 def spread(cells: Cells, gaps: Cells) -> Cells:
-    """Shift the cells of a set, which are numbered as if some gaps did not exist, upwards past these gaps."""
+    """Shift the cells of a set upwards past some gaps.
+
+    The given cells are numbered as if the gaps did not exist. The returned cells use the standard numbering.
+    """
     while not is_empty(gaps):
         gap = first_of(gaps)
         gaps = without(gaps, bit_of(gap))

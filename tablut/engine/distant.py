@@ -210,7 +210,11 @@ def _lost_rows(
 def restorable_rows(
     distant: DistantTables, board: BoardArray, side: int, target: int, cells: NDArray[np.uint32]
 ) -> tuple[int, int, int, int]:
-    """Return the rows on the edge, in four directions, that a piece may have captured when it arrived."""
+    """Return the rows on the edge that a piece may have captured when it arrived, encoded like captures.
+
+    There is one row for each direction from the piece: west, south, east and north. The row is 0 if the piece cannot
+    have captured a row there.
+    """
     size, last = distant.size, distant.size - 1
     rank, file = coordinates(distant, target)
     west, south, east, north = I64(0), I64(0), I64(0), I64(0)
@@ -285,7 +289,10 @@ def _beside_row(distant: DistantTables, cells: Cells) -> tuple[Cells, Cells]:
 
 @inlined
 def _beside_column(distant: DistantTables, cells: Cells) -> tuple[Cells, Cells]:
-    """Return a set shifted one cell north, where some cells may lie beyond the board, and one shifted south."""
+    """Return a set shifted one cell north, and the same set shifted one cell south.
+
+    Some cells of the set that is shifted north may lie beyond the board.
+    """
     return shifted_up(cells, distant.size), shifted_down(cells, distant.size)
 
 
@@ -309,7 +316,10 @@ def _flooded(distant: DistantTables, cells: Cells, within: Cells) -> Cells:
 
 @inlined
 def _is_encircled(distant: DistantTables, board: BoardArray) -> bool:
-    """Return whether no path through empty cells and white pieces leads from a white piece to the edge."""
+    """Return whether white is encircled.
+
+    White is encircled if no path through empty cells and white pieces leads from a white piece to the edge.
+    """
     if count_of(distant, board, 1) < FEWEST_AROUND:
         return False
     free = without(set_at(distant.sets, ALL), _cells_of(distant, board, I64(1)))
@@ -325,7 +335,7 @@ def _is_encircled(distant: DistantTables, board: BoardArray) -> bool:
 
 @apart
 def _is_shut_in(distant: DistantTables, board: BoardArray) -> bool:
-    """Return whether white is encircled on a wide board, by sweeping up and down the board row by row."""
+    """Return whether white is encircled on a wide board, where the flood fill sweeps up and down row by row."""
     last = distant.size - 1
     within = np.zeros(distant.size, dtype=np.int64)
     for rank in range(distant.size):

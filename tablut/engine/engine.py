@@ -229,7 +229,9 @@ class Children(NamedTuple):
 
 
 class Engine(BoardEngine):
-    """Compiled rules of one ``variant`` with its look-up ``tables``. `engine_for` returns a shared engine.
+    """Compiled rules of one ``variant``, created with ``Engine(variant)``, and the ``tables`` that its kernels use.
+
+    `engine_for` returns a shared engine for equal variants.
 
     Examples
     --------
@@ -273,7 +275,9 @@ class Engine(BoardEngine):
         return words
 
     def boards(self, words: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """Return packed positions (``words``, uint64 of shape (n, W)) as board arrays, uint32 of shape (n, 2N + 4).
+        """Return packed positions as board arrays, uint32 of shape (n, 2N + 4). This is the inverse of `words`.
+
+        ``words`` are uint64 of shape (n, W).
 
         Raises
         ------
@@ -317,11 +321,11 @@ class Engine(BoardEngine):
     def canonical(
         self, words: NDArray[np.uint64], group: Sequence[Symmetry] | None = None
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """Return the canonical form of each position (uint64 of shape (n, W)), and the symmetry that leads to it.
+        """Return the canonical form of each position, and the index of a symmetry that maps the position to it.
 
-        The canonical form is the least image of a position in ``words`` as a big integer. The symmetry is the index in
-        ``group``, uint8 of shape (n,), of the first one with this image. By default, the group is the stabiliser of the
-        start.
+        The canonical form, uint64 of shape (n, W), is the least image of a position in ``words``, compared as a big
+        integer. The index, uint8 of shape (n,), is that of the first such element of ``group``. By default, the group
+        consists of the symmetries that leave the start position unchanged.
 
         Raises
         ------

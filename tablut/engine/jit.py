@@ -99,7 +99,10 @@ def kernel(function: Function) -> Function:
 
 
 def ahead(function: Callable[..., Any], *arguments: Any) -> None:
-    """Start compiling a kernel in another process before it is needed here, unless there is only one processor."""
+    """Start compiling a kernel for the given arguments' types in another process, before it is needed here.
+
+    This function does nothing if numba may use only one processor.
+    """
     if PRIVATE and _config.NUMBA_NUM_THREADS > 1:
         compile_beside(function, tuple(map(numba.typeof, arguments)))
 
@@ -192,7 +195,10 @@ def pointer(_typing_context: Any, array: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def scalar(_typing_context: Any, _value: Any) -> Any:
-    """Return an int64 unchanged, but keep LLVM from vectorising the loop around it with slow gathers."""
+    """Return an int64 unchanged, but keep LLVM from vectorising the loop around it.
+
+    In the loops that use this function, vector gathers cost more than scalar loads.
+    """
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         word = ir.IntType(64)

@@ -150,7 +150,10 @@ _stamps: Final[dict[str, tuple[int, ...]]] = {}
 
 
 def _stamp(module: str) -> tuple[int, ...]:
-    """Return the timestamps, size and inode number of a module's source file, one of which changes with the file."""
+    """Return the timestamps, size and inode number of a module's source file.
+
+    At least one of these values changes whenever the file changes.
+    """
     found = _path_of(module).stat()
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
@@ -191,7 +194,10 @@ def imported_sources(module: str, path: Path) -> dict[str, bytes]:
 
 
 def imported_modules(source: str) -> list[str]:
-    """Return the project's modules that a module's source imports when it runs, through ``__init__`` or directly."""
+    """Return the project's modules that a module's source imports directly when it runs.
+
+    A name re-exported by a package's ``__init__`` counts as imported from the module that defines it.
+    """
     found = []
     for package, listed in _IMPORT.findall(source):
         names = [name.split(" as ")[0].strip() for name in re.sub(r"#[^\n]*|[()]", "", listed).split(",")]
@@ -293,7 +299,7 @@ class KernelCache(FunctionCache):
         return imported_sources(*self._source) | imported_sources(_COMPILER, _path_of(_COMPILER))
 
     def _shipped(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
-        """Return the file name and key of a shipped version, which depend on the baseline instead of this processor."""
+        """Return the file name and key of a shipped version, which depend on the baseline and not on this processor."""
         versions = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
         text = repr((_types(sig), codegen.magic_tuple()[0], baseline(), versions))
         name = f"{self._impl.filename_base}.{hashlib.sha256(text.encode()).hexdigest()[:16]}.kernel"
@@ -405,10 +411,10 @@ _companions: Final[list[subprocess.Popen[bytes]]] = []
 
 
 def compile_beside(dispatcher: Any, arguments: tuple[Any, ...]) -> None:
-    """Ask another process to compile a kernel for the given argument types, while this one compiles other kernels.
+    """Ask another process to compile a kernel for the given argument types, unless it is already compiled or cached.
 
-    A process that needs this kernel waits until its lock is released. If the other process fails, it compiles the
-    kernel.
+    Meanwhile this process can compile other kernels. If the other process fails, this process compiles the kernel
+    itself.
     """
     cache = dispatcher._cache
     keeps = isinstance(cache, KernelCache) and not isinstance(cache._impl.locator, _ReadOnly)

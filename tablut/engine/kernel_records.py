@@ -160,7 +160,10 @@ def _flattened(context: Any, builder: Any, record: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def flat(_typing_context: Any, record: Any) -> Any:
-    """Return a record with its arrays replaced by pointers, whose indices are not checked."""
+    """Return a record with its arrays replaced by pointers.
+
+    Kernels pass records in this form to all functions that they call. Indexing a pointer does not check bounds.
+    """
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return _flattened(context, builder, record, args[0])
@@ -169,7 +172,10 @@ def flat(_typing_context: Any, record: Any) -> Any:
 
 
 def _declared(cls: type[tuple[Any, ...]], *, less: bool) -> Any:
-    """Return the type of a record created by `record_at`, with the subclasses of its classes if ``less`` is true."""
+    """Return the type of a record created by `record_at`.
+
+    If ``less`` is true, each declared class is replaced by its subclass, if it has one.
+    """
     cls = next(iter(cls.__subclasses__()), cls) if less else cls
     fields = [
         types.int64
@@ -196,7 +202,10 @@ def _loaded(context: Any, builder: Any, made: Any, numbers: Iterator[Any]) -> An
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def record_at(_typing_context: Any, items: Any, record: Any) -> Any:
-    """Return the record described by a `directory`, with pointers to memory that the caller must keep alive."""
+    """Return the record described by a `directory` or by a pointer to one, with pointers in place of arrays.
+
+    The caller must keep the memory at the addresses alive.
+    """
     if _is_record(items):
         return _pointers(items)(items, record), lambda context, builder, _, args: _flattened(
             context, builder, items, args[0]

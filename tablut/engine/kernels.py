@@ -58,7 +58,10 @@ def line_content(rules: Tables, line: int) -> int:
 
 @inlined
 def moves_on_line(rules: Tables, board: BoardArray, side: int, king: int, line: int) -> int:
-    """Return the number of moves for a side along a line, piece by piece. If ``king`` is -1, it counts as a soldier."""
+    """Return the number of moves for a side along a line, counted piece by piece.
+
+    If ``king`` is -1, the king is treated as a soldier.
+    """
     content, total = line_of(board, line), I64(0)
     own = own_pieces(content, side)
     while own:

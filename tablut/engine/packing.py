@@ -78,7 +78,10 @@ def next_row(low: np.uint64, high: np.uint64, size: int) -> tuple[np.uint64, np.
 
 @inlined
 def _add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -> None:
-    """Write ``length`` bits (at most 31) of a position, starting at bit ``start``. They must be clear before."""
+    """Write ``length`` bits (at most 31) of a position, starting at bit ``start``.
+
+    The bits must be clear before the call.
+    """
     word, shift = start >> 6, start & 63
     words[word] |= U64(value) << U64(shift)
     if shift + length > 64:

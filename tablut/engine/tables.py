@@ -81,7 +81,10 @@ class DistantTables(NamedTuple):
 
 
 class NearTables(DistantTables):
-    """Tables like `DistantTables` for a rule set without such rules, which kernels recognise by their type."""
+    """Tables with the fields of `DistantTables`, for a rule set without rules about distant cells.
+
+    Kernels recognise the type of these tables and are compiled without the code for such rules.
+    """
 
     __annotations__ = DistantTables.__annotations__
 

@@ -289,9 +289,10 @@ def _decided_by_last_ply(rules: Tables, board: BoardArray, side: int, king: int)
 
 @inlined
 def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: NDArray[np.int64]) -> int:
-    """Write the un-moves of the side that moved last, at most `most_unmoves`, and return their number.
+    """Write the un-moves of the side that moved last and return their number.
 
-    Nothing is written if every possible last ply would have decided the game.
+    ``records`` must have space for `most_unmoves` entries. Nothing is written if every possible last ply would have
+    decided the game.
     """
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
     if _decided_by_last_ply(rules, board, side, king):
@@ -373,9 +374,11 @@ def _retract(
 
 
 class Retractions(NamedTuple):
-    """Predecessors of an array of positions, grouped by the given position that they lead to (``words``).
+    """Predecessors of an array of positions.
 
-    ``sources`` contains, in ascending order, the index of this position, and ``records`` the un-moves as undo records.
+    - ``words``: The predecessors, grouped by the given position that they lead to.
+    - ``sources``: Index of the given position that each predecessor leads to, in ascending order.
+    - ``records``: The un-moves, as undo records.
     """
 
     words: NDArray[np.uint64]

@@ -377,7 +377,7 @@ class Batch:
         return planes
 
     def results(self) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-        """Return the values and whether games are in progress, int8 and bool of shape (games,).
+        """Return the value of each game, and whether it is in progress: int8 and bool of shape (games,).
 
         A value is 1 if white has won, -1 if black has won, and 0 for a draw or a game in progress.
         """

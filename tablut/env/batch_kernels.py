@@ -141,7 +141,10 @@ def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -
 
 @kernel
 def step_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> int:
-    """Make one ply in each game in progress, and return -1, or make no ply and return a game with an illegal action."""
+    """Make one ply in each game in progress, and return -1.
+
+    All actions are checked first. If an action is illegal, no ply is made and its game number is returned.
+    """
     rules, games = flat(tables), flat(arrays)
     items = board_items(rules.size)
     for game in range(len(actions)):

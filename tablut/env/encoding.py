@@ -21,7 +21,10 @@ from tablut.position import Move
 from tablut.variants import Variant
 
 PLANES: Final = "attackers", "defenders", "king", "black to move", "stood before", "castle", "camps", "escapes"
-"""Names of the planes. The fifth is 1 if the position occurred earlier and the rules count repetitions."""
+"""Names of the planes.
+
+The fifth plane is 1 if the position, with its side to move, occurred earlier and the rules count repetitions.
+"""
 PLIES: Final = 1000
 """Default number of plies after which an OpenSpiel game is drawn."""
 TO_MOVE: Final = 3
@@ -61,7 +64,7 @@ class Encoding:
             self.terrain[sorted(cells), plane] = 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Support copying and pickling by storing only the variant, whose encoding all users share."""
+        """Support copying and pickling by storing only the variant."""
         return encoding_for, (self.variant,)
 
     def action(self, move: Move | str) -> int:

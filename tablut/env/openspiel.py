@@ -108,7 +108,10 @@ class TaflState(pyspiel.State):  # type: ignore[misc]
 
 
 class TaflObserver:
-    """An observer of a state's planes: flat in ``tensor``, and indexed ``[plane, rank, file]`` in ``dict``."""
+    """An observer of a state's planes.
+
+    The planes are stored flat in ``tensor``, and with the indices ``[plane, rank, file]`` in ``dict``.
+    """
 
     def __init__(self, game: TaflGame) -> None:
         shape = (len(PLANES), game.variant.size, game.variant.size)

@@ -314,7 +314,10 @@ class _Log:
 
 
 def read_logs(text: str, variant: Variant | None = None) -> Iterator[GameRecord | InputError]:
-    """Yield each game in a log, or the error that makes the game unreadable. A server may write later games into it."""
+    """Yield each game in a log, or the error that makes the game unreadable.
+
+    A log may contain several games, because a server that keeps running also writes later games into earlier logs.
+    """
     log = _Log(text)
     games = [_LoggedGame(log)]
     for found in _EVENT.finditer(text):
@@ -481,7 +484,10 @@ def looks_like_system_log(text: str) -> bool:
 
 
 def read_system_logs(text: str, variant: Variant | None = None) -> Iterator[GameRecord | InputError]:
-    """Yield each game in a system log, which lacks first positions, or the error that makes the game unreadable."""
+    """Yield each game in a system log, or the error that makes the game unreadable.
+
+    The log does not contain the first position of a game.
+    """
     log, servers = _Log(text), shipped_variant("bologna")
     rules = variant or servers
     games: list[tuple[dict[str, str], list[MoveText | InputError]]] = [({}, [])]

@@ -337,9 +337,10 @@ def _record(game: _NativeGame, variant: Variant | None) -> GameRecord:
 
 
 def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant | None:
-    """Return the rules that a record names or spells out, or None if it does neither or the caller has other rules.
+    """Return the rules that a record names or spells out, or None if it does neither.
 
-    Only names of built-in rule sets are accepted, never paths, so that a record cannot cause a file to be opened.
+    If the record's rules are unknown but the caller has given other rules, the result is also None. Only names of
+    built-in rule sets are accepted, never paths, so that a record cannot cause a file to be opened.
     """
     try:
         if name is not None:
@@ -462,10 +463,11 @@ def parsed_move(word: str, size: int) -> MoveText:
 
 
 def write_record(record: GameRecord, *, pgn: bool = False) -> str:
-    """Return a record as text in the toolkit's own format, or as PGN, without notes and the positions after moves.
+    """Return the text of a record in the toolkit's own format, or as PGN.
 
-    With ``pgn``, it has the seven required tags, ``SetUp`` and ``FEN`` for another first position, and results such as
-    ``1-0``, whose first number belongs to the side that moves first by the rules.
+    Notes and the positions after each move are left out. With ``pgn``, the text has the seven required tags, ``SetUp``
+    and ``FEN`` for another first position, and results such as ``1-0``, whose first number belongs to the side that
+    moves first by the rules.
 
     Raises
     ------

@@ -137,7 +137,10 @@ def read_move(text: str, size: int) -> MoveText:
 
 
 def as_position(value: PositionLike, variant: Variant) -> Position:
-    """Convert a position, a board or a text to a position, for every function that takes a position."""
+    """Convert a position, a board or a text to a position.
+
+    Every function in the toolkit that takes a position uses this one.
+    """
     if isinstance(value, str):
         return read_position(value, variant.size)
     board = value if isinstance(value, BoardLike) else None

@@ -171,7 +171,10 @@ GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.2, "mista
 """Grades of moves, each with the smallest loss of expected points that earns it (`benchmarks.tuning.grading`)."""
 
 OPEN: Final = GRADES[0][0]
-"""Minimum of expected points for a game to count as open for a side. It equals the smallest loss of a blunder."""
+"""Minimum number of expected points for a game to count as still open for a side.
+
+It equals the smallest loss that makes a move a blunder.
+"""
 
 
 class AnalysedPly(Result):
@@ -362,7 +365,11 @@ def _analysed(
 
 
 def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | None) -> str | None:
-    """Return the winner under the rules, or else in the record, or else by the proven value of the last position."""
+    """Return the winner of a game, or None if there is none.
+
+    The winner is determined by the rules if they ended the game, otherwise by the result claimed in the record, and
+    otherwise by the proven value of the last position.
+    """
     if outcome is not None:
         return outcome.winner
     if claimed is not None:
@@ -437,7 +444,10 @@ def annotated(record: GameRecord, analysis: GameAnalysis) -> GameRecord:
 
 
 def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, pixels: int = 260) -> str | None:
-    """Return an SVG sheet of the positions with errors, the moves played and better moves, or None without errors."""
+    """Return an SVG sheet of the positions with errors, or None if no move was an error.
+
+    Each picture shows the move that was played and a better move.
+    """
     shown = [ply for ply in analysis.plies if ply.grade or ply.missed_win]
     if not shown:
         return None

@@ -147,7 +147,10 @@ def write_collection(
 
 
 def _files_of(sources: Iterable[Path], target: Path | None) -> Iterator[tuple[Path, bool]]:
-    """Yield each file once, and whether it was found in a folder, where empty and hidden files are skipped."""
+    """Yield each file once, and whether it was found in a folder.
+
+    In a folder, empty files and files whose names begin with a dot are skipped.
+    """
     seen = set() if target is None else {os.path.realpath(target)}
     for source in sources:
         try:
@@ -523,6 +526,9 @@ def _played_move(mover: str, same: list[Move], results: list[int]) -> PlayedMove
 
 @contextmanager
 def open_collection(path: Path, shown: str = "") -> Iterator[Collection]:
-    """Open a collection for reading in a context. A damaged file raises `DamagedError`, which names it as ``shown``."""
+    """Open a collection for reading, and close it at the end of the context. A damaged file raises `DamagedError`.
+
+    Errors name the collection as ``shown``, by default by its path.
+    """
     with open_file(path, shown or f"collection {str(path)!r}") as file:
         yield Collection(path, file)

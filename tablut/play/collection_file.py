@@ -174,7 +174,10 @@ class CollectionFile:
 
 @contextmanager
 def open_file(path: Path, shown: str) -> Iterator[CollectionFile]:
-    """Open the file of a collection for reading in a context. Rows are checked when they are read."""
+    """Open the file of a collection for reading, and close it at the end of the context. Errors name it as ``shown``.
+
+    The size of the file, the rule sets and the list of digests are checked now, and rows when they are read.
+    """
     header, named = _header(path), f"file {str(path)!r}"
     if not header:
         remedy = "make one with `tablut games RECORD --into COLLECTION`"

@@ -83,7 +83,10 @@ class RunningSearch:
                 self._stop()
 
     def ponderhit(self) -> None:
-        """Turn a pondering search into a normal one. If its time has passed since its start, it ends immediately."""
+        """Turn a pondering search into a normal one, because the opponent has made the expected move.
+
+        The time limit counts from the start of the search.
+        """
         from tablut.play.search.searcher import time_margin
 
         self.ponders = False

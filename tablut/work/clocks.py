@@ -76,7 +76,10 @@ def prepared_kernels() -> frozenset[str]:
 
 
 def wall_clock() -> float:
-    """Return the time of a clock in seconds, for differences, that stops while this process compiles."""
+    """Return the time, in seconds, of a clock that stops while this process compiles.
+
+    Only the difference between two times is meaningful.
+    """
     wall, began = _counters.spent
     return (time.perf_counter() if began is None else began) - wall
 
@@ -115,7 +118,10 @@ def quiet() -> Iterator[None]:
 
 
 def tell_by(tell: Callable[[bool], object]) -> None:
-    """Register a function to call with True after a second of compiling, and with False after each kernel."""
+    """Register a function that replaces the message about compiling.
+
+    The function is called with True once compiling has lasted a second, and with False after each kernel.
+    """
     _counters.tell = tell
 
 

@@ -110,7 +110,10 @@ def refuse_foreign(root: Path, kind: Kind) -> None:
 
 
 def commit(path: Path, record: Record) -> None:
-    """Write the record that marks the files beside it as finished. Their names are flushed to the disk before it."""
+    """Write the record that marks the files beside it as finished.
+
+    The file names are flushed to the disk first, so that a crash cannot leave a record without its files.
+    """
     for folder in {path.parent, path.with_suffix("")}:
         if folder.is_dir():
             sync_names(folder)

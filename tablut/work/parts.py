@@ -173,7 +173,10 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def open_part(path: Path, kind: Any = dict[str, Any], digest: str = "") -> PartFile[Any]:
-    """Open a part whose statistics have the type ``kind``, and check its header and, if given, its ``digest``."""
+    """Open a part and check its header. If ``digest`` is given, compare it with the part's digest.
+
+    ``kind`` is the type of the part's statistics.
+    """
     with _reading(path):
         state = path.lstat()
         if not stat.S_ISREG(state.st_mode):

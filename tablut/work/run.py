@@ -214,7 +214,10 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
 
 
 def _check_greeting(host: str, port: int) -> None:
-    """Raise an error if no scheduler responds at an address, for which `distributed` would wait a long time."""
+    """Raise an error if no scheduler responds at an address.
+
+    Without this check, `distributed` would wait a long time for a program that sends nothing.
+    """
     with socket.create_connection((host, port), timeout=_PATIENCE) as connection:
         said = b""
         while len(said) < _LENGTH and (more := connection.recv(_LENGTH - len(said))):
@@ -242,7 +245,10 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def ending_orderly() -> Iterator[None]:
-    """Convert signals that end the process to `SystemExit`, so that temporary files are removed. Only for programs."""
+    """Convert signals that end the process to `SystemExit` within the context, so that temporary files are removed.
+
+    Only programs should use this function.
+    """
 
     def leave(number: int, _: object) -> None:
         raise SystemExit(128 + number)

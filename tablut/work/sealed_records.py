@@ -63,7 +63,10 @@ def check_version(shown: str, version: int, own: int) -> None:
 
 
 def plain_of(value: Any) -> Any:
-    """Convert a value to plain JSON values, from which digests are computed in every version of pydantic alike."""
+    """Convert a value to plain JSON values. Digests of pydantic models are computed from this form.
+
+    pydantic's own serialisation is not used, because it has changed between versions, which would change the digests.
+    """
     if isinstance(value, BaseModel):
         return value.plain() if hasattr(value, "plain") else fields_of(value)
     if isinstance(value, dict):

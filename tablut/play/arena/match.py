@@ -118,7 +118,11 @@ class MatchSummary(Result):
 
 @brief
 class MatchReport(NamedTuple):
-    """Games of a match, in order and up to the end of its test (``played``), their ``tally`` and a ``summary``."""
+    """Games and results of a match.
+
+    ``played`` contains the games in order, up to the end of the sequential test, ``tally`` the counts of their results,
+    and ``summary`` everything else.
+    """
 
     played: tuple[ScoredGame, ...]
     tally: Tally
@@ -438,7 +442,7 @@ def read_game(
 
 
 def match_faults(folder: Path) -> list[str]:
-    """Return the faults in the game records in a match or tournament folder, without checking them against a plan."""
+    """Return a list of the faults in the game records in a match or tournament folder."""
     faults = []
     for path in sorted(folder.rglob("game-*.txt")):
         try:

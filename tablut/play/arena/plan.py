@@ -381,7 +381,10 @@ def plan_match(
 
 
 def _limits_text(one: Contestant) -> str:
-    """Return a contestant's limits and time control as text for a digest, in the form that stored matches use."""
+    """Return a contestant's limits and time control as text for a digest.
+
+    Without a time control, the text has an older form, so that the digests of stored matches remain valid.
+    """
     if one.control is not None:
         return f"{one.control} {one.limits._replace(movetime=None, clock=None)}"
     return f"SearchLimits({', '.join(f'{name}={getattr(one.limits, name)}' for name in _LIMITS)})"

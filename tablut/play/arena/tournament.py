@@ -88,7 +88,10 @@ class Tournament(NamedTuple):
 
 @brief
 class TournamentReport(NamedTuple):
-    """Summary of a tournament (``summary``), and its ``matches``, each with its games."""
+    """Matches and results of a tournament.
+
+    ``summary`` is a summary of the results, and ``matches`` contains the matches, each with its games.
+    """
 
     summary: TournamentSummary
     matches: tuple[MatchReport, ...]

@@ -305,7 +305,10 @@ class Process:
         return f"the program {how}{self._last_lines()}"
 
     def _last_lines(self) -> str:
-        """Return the last lines of the program's output, if possible without the indented lines of a stack trace."""
+        """Return the last lines of the program's standard error and standard output.
+
+        Indented lines are left out if possible, because they are mostly the frames of a stack trace.
+        """
         self._threads[1].join(_LEAVE)
         lines = [line for line in self._last_words.decode("utf-8", "replace").splitlines() if line.strip()]
         error = one_line(([line for line in lines if not line[0].isspace()] or lines or [""])[-1], 400)

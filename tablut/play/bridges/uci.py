@@ -251,7 +251,10 @@ class Front(LineProtocol):
         """Translate a line from the engine and write it. The search thread may call this method."""
 
     def _search(self, clock: Clock | None) -> None:
-        """Start a search from the current board within the front end's limits or, without them, on the clock."""
+        """Start a search from the current board.
+
+        If the front end was created with limits, the search uses them. Otherwise it uses the clock of the side to move.
+        """
         self._need()
         limits = self._limits
         if limits is None:

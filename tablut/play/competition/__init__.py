@@ -1,4 +1,7 @@
-"""Client and server for the Bologna competition's protocol, whose messages `tablut.formats.bologna` encodes."""
+"""Client and server for the Bologna competition's protocol.
+
+The messages are encoded and decoded by `tablut.formats.bologna`.
+"""
 
 from tablut.play.competition.cli import write_player_script
 from tablut.play.competition.client import ClientSettings, ServerGame, play_on_server

@@ -345,7 +345,10 @@ class Connection:
         return text
 
     async def overhear(self) -> bool:
-        """Read input before the game begins. Return True if there is too much of it, and False at a disconnection."""
+        """Read the input that arrives before the game begins.
+
+        Return True if there is too much of it, and False if the player disconnects.
+        """
         while self._frames.held <= _PIECE:
             if not await self._read():
                 return False

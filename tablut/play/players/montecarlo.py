@@ -465,6 +465,9 @@ class FilteredPlayer(MonteCarloPlayer):
 
 
 def _centi_logits(row: MoveStatistics) -> int:
-    """Return the score of a move in centi-logits, with one win and one loss added to keep it finite."""
+    """Return the score of a move in centi-logits.
+
+    One win and one loss are added to keep the score finite.
+    """
     undecided = row.visits - row.wins - row.losses
     return round(100 * math.log((row.wins + undecided / 2 + 1) / (row.losses + undecided / 2 + 1)))

@@ -72,7 +72,10 @@ def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult
 
 
 class Player(Protocol):
-    """Protocol that every player of one variant implements. It need not be notified of a new game."""
+    """Protocol that every player implements. A player plays one variant.
+
+    It need not be notified of a new game, because the board passed to `choose` contains the whole history.
+    """
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return a move in an undecided position, within ``limits``, at least one of which is set.
@@ -166,7 +169,9 @@ class Setting(NamedTuple):
     most: float = 1_000_000
 
     def read(self, name: str, text: str) -> str | int | float:
-        """Return the value of a ``text`` for the setting called ``name``, as the same type as the default.
+        """Return the value that a ``text`` stands for, of the same type as the default.
+
+        ``name`` is the name of the setting, for the error message.
 
         Raises
         ------
@@ -200,7 +205,9 @@ class Setting(NamedTuple):
 
 
 def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Setting]) -> dict[str, str | int | float]:
-    """Return the values, given in ``options`` or default, of all settings that a ``player`` has ``declared``.
+    """Return the values of all settings that a player has ``declared``, by name.
+
+    They are given in ``options`` or have their default values. ``player`` is the player's name, for the error message.
 
     Raises
     ------

@@ -261,7 +261,10 @@ def stands_on_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> b
 
 @called
 def victory_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> int:
-    """Return a king move that wins immediately or enters a victory path, or NO_MOVE, if white were to move. O(N²)."""
+    """Return a king move that wins immediately or enters a victory path, or NO_MOVE if there is none.
+
+    The position is treated as if white were to move. This takes O(N²).
+    """
     king, side = king_of(t, board), side_of(t, board)
     put_side(t, board, 0)
     found = I64(NO_MOVE)

@@ -38,7 +38,7 @@ class Expectation(BaseModel):
     - ``tempo``: Centi-logits added to the score of the side to move.
     - ``men``: Numbers of men on the board, without the king.
     - ``scores``: Scores in centi-logits for white.
-    - ``points``: White's points in 1/`UNITS`, by nodes, men and score. They never fall as the score rises.
+    - ``points``: White's points in 1/`UNITS`, by nodes, men and score. A higher score never has fewer points.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False)

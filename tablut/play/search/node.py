@@ -201,7 +201,10 @@ def leave(state: SearchState, child: np.uint64) -> None:
 
 @inlined
 def extend_line(state: SearchState, ply: int, move: int, value: int) -> None:
-    """Set a ply's principal variation to a move and the next ply's. At the root, record it as the best move so far."""
+    """Set the principal variation of a ply to a move, followed by the principal variation of the next ply.
+
+    At the root, also record the move and its value as the best move so far.
+    """
     if ply == 0:
         state.counters.root_move, state.counters.root_score = move, value
     here, below = ply * MAX_PLY, (ply + 1) * MAX_PLY
@@ -236,7 +239,7 @@ _TRUST_MARGIN = 60
 """Error of an estimate, in centi-logits per ply of depth, that is assumed when the estimate alone cuts off a node."""
 _FEW_SOLDIERS = 3
 _FEW_MOVES = 3
-"""Largest number of king moves with which white, with at most `_FEW_SOLDIERS` soldiers, may be in zugzwang."""
+"""Largest number of king moves with which white may be in zugzwang, if it has at most `_FEW_SOLDIERS` soldiers."""
 
 
 class SearchNode(NamedTuple):
@@ -405,7 +408,7 @@ def trusts_estimate(node: SearchNode) -> bool:
 
 @inlined
 def may_pass(state: SearchState, node: SearchNode, after_null: int) -> bool:
-    """Return whether to try a null move, because the estimate reaches beta."""
+    """Return whether to try a null move. The estimate must reach beta."""
     return (
         node.depth >= _NULL_DEPTH
         and after_null == 0

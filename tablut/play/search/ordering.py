@@ -39,7 +39,10 @@ _POSTPONED = -(1 << 25)
 _HISTORY_LIMIT = 1 << 14
 """Bound on the absolute value of a history score. The closer a score is to the bound, the less it changes."""
 _LARGE = 11
-"""Size from which boards also have history scores of replies to the opponent's last move, and a bonus for king moves.
+"""Size from which boards count as large.
+
+On large boards, moves also have history scores as replies to the opponent's last move, and moves that concern the king
+have a bonus.
 """
 _KING_BONUS = 150
 """History score added to moves of the king, and to black moves into the king's row or column."""

@@ -176,7 +176,10 @@ def beside(directory: Directory | None) -> Directory | None:
 
 @inlined
 def stored_value(rules: Tables, items: NDArray[np.int64], board: BoardArray) -> int:
-    """Return the code of an undecided position's value (`tablut.indexing.values.verdict_of`), or `MISSING`."""
+    """Return the value of an undecided position, or `MISSING` if no table contains it.
+
+    The function `tablut.indexing.values.verdict_of` decodes the value.
+    """
     desk = record_at(items, _Probed)
     tier = tier_at(desk.tiers, count_of(rules, board, 1), count_of(rules, board, 0))
     if tier < 0 or desk.places[4 * tier + ADDRESS] == 0:

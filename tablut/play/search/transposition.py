@@ -113,7 +113,11 @@ def evaluation_of(data: np.uint64) -> int:
 
 @inlined
 def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) -> None:
-    """Store an entry in place of the one for its position, or of an empty, shallow or old entry in the bucket."""
+    """Store an entry.
+
+    It replaces the entry for the same position, if there is one, and otherwise the least valuable entry in the bucket:
+    an empty entry, or one with a small depth or an old generation.
+    """
     bucket = advance(table, _bucket_of(key, mask))
     move = entry.move
     place, worst = I64(0), I64(1 << 40)

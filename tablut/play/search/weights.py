@@ -204,7 +204,10 @@ def _stored_patterns(terrain: str, family: str) -> Patterns | None:
 
 
 def load_patterns(variant: Variant) -> Patterns | None:
-    """Return the patterns for a variant's board and family, or for the family without distant effects, or None."""
+    """Return the patterns for a variant's board and family, or None if there are none.
+
+    A family with distant effects falls back on the patterns of the corresponding family without distant effects.
+    """
     terrain, family = "".join(diagram_cells(variant.terrain)), weights_family(variant)
     return _stored_patterns(terrain, family) or _stored_patterns(terrain, family.removesuffix("_afar"))
 
@@ -247,7 +250,11 @@ _MORE: Final = 3
 """Number of rows after the rows for cells: white to move, black to move, and the output weights of the units."""
 _SMALL: Final = (3, 3, 10)
 _LARGE: Final = (6, 2, 11)
-"""Packing of men on boards up to 9×9 and on larger ones: words, ranks in a word, bits of a rank for each side."""
+"""How the men of a board up to 9×9, and of a larger board, are packed.
+
+The numbers are the number of words, the number of ranks packed into a word, and the number of bits in a rank for each
+side.
+"""
 _SMALLEST_LARGE: Final = 10
 _MEN: Final = 65
 """Number of rows for a word: one row for each of its 64 bits, and a row of zeros for an empty word."""
