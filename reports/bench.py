@@ -133,7 +133,7 @@ def _least(work: Callable[[], Any]) -> float:
 
 
 def search_nps() -> float:
-    """Return the nodes (moves made and evaluated) searched per CPU second of one thread, in the best of three runs."""
+    """Return the nodes searched per CPU second of one thread, in the best of three runs."""
     from tablut.play.search import Searcher, SearchLimits
 
     board = Board("ashton")

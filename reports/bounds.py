@@ -20,7 +20,10 @@ from tablut.variants import Variant, load_variant
 from tablut.variants.library import older_variants, shipped_variants
 
 _DRAWN = 3
-"""Maximum number of pieces in the locked sets that are drawn, one from each orbit without a king."""
+"""Maximum number of pieces in the locked sets that are drawn.
+
+One set from each orbit is drawn; sets with a king are left out.
+"""
 _PIXELS = 170
 
 
@@ -141,7 +144,10 @@ def _data(report: BoundsReport) -> dict[str, Any]:
 
 
 def _spaces_data(report: BoundsReport) -> list[list[Any]]:
-    """Return rows with a label, the exact and the published value as strings (or None), and whether they agree."""
+    """Return rows with a label, the exact and the published value as strings, and whether they agree.
+
+    The last two items are None if no value was published.
+    """
     rows: list[list[Any]] = [
         [f"{term.equation} {term.description}", str(term.exact), term.published, term.agrees] for term in report.terms
     ]

@@ -20,7 +20,10 @@ from tablut.variants.library import older_variants, shipped_variants
 
 
 def default_folder() -> Path:
-    """Return ``reports/rendered`` in the program's checkout or the current one, or else ``tablut-report``."""
+    """Return ``reports/rendered`` in the program's checkout, or in a checkout in the current directory.
+
+    If there is no checkout, return ``tablut-report``, which is relative to the current directory.
+    """
     for root in (Path(__file__).resolve().parents[1], Path.cwd()):
         rendered = root / "reports" / "rendered"
         if rendered.is_dir() and (root / "pyproject.toml").is_file():

@@ -79,7 +79,10 @@ def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
-    """Return the first ``most`` mutual zugzwangs of each kind. Full zugzwangs, where either side loses, come first."""
+    """Return the first ``most`` mutual zugzwangs of each kind, full ones first.
+
+    In a full zugzwang, whichever side is to move loses. In a half zugzwang, having to move costs one side a draw.
+    """
     listed = summary["zugzwangs"]["listed"]
     full = [zugzwang for zugzwang in listed if zugzwang["white"]["wdl"] == zugzwang["black"]["wdl"]]
     half = [zugzwang for zugzwang in listed if zugzwang["white"]["wdl"] != zugzwang["black"]["wdl"]]
@@ -201,7 +204,10 @@ def _check_longest(name: str, win: LongestResult) -> str:
 
 
 def _check_zugzwang(name: str, zugzwang: ZugzwangResult) -> bool:
-    """Return whether whichever side is to move loses. Raise `ValueError` if the position is not a mutual zugzwang."""
+    """Return whether a mutual zugzwang is full, that is, whether whichever side is to move loses.
+
+    Raise `ValueError` if the position is not a mutual zugzwang.
+    """
     variant = load_variant(name)
     position = Position.parse(zugzwang.position, variant.size)
     # A side without a legal move has already lost, so the distance is 0.

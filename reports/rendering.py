@@ -100,7 +100,10 @@ def read_stored(
 def read_stored_all(
     folder: str | Path, names: Iterable[str], model: type[Stored], check: Callable[[Stored, str], None]
 ) -> dict[str, dict[str, Any]]:
-    """Return the results stored in a folder, keyed by name, in the order of ``names``, without missing files."""
+    """Return the results stored in a folder, keyed by name, in the order of ``names``.
+
+    Names without a file are left out.
+    """
     return {
         name: read_stored(folder, name, model, check) for name in names if (DATA / folder / f"{name}.json").exists()
     }
@@ -173,7 +176,10 @@ def _scaled(value: float | None, unit: float, digits: int) -> str:
 
 @cache
 def templates(folder: str, *, html: bool = False) -> jinja2.Environment:
-    """Return the template environment for a folder of `reports`, which is Markdown or, if ``html`` is set, HTML."""
+    """Return the template environment for a folder of `reports`.
+
+    The templates are Markdown, or HTML with escaping if ``html`` is set.
+    """
     import jinja2
 
     environment = jinja2.Environment(
@@ -185,7 +191,7 @@ def templates(folder: str, *, html: bool = False) -> jinja2.Environment:
         autoescape=html,
     )
     environment.filters["scaled"] = _scaled
-    environment.filters["grouped"] = lambda value: grouped(int(value))
+    environment.filters["grouped"] = environment.globals["grouped"] = lambda value: grouped(int(value))
     environment.filters["scientific"] = lambda value, digits=4: scientific(int(value), digits)
     return environment
 
