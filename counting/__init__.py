@@ -1,8 +1,4 @@
-"""Counts of positions: the published bounds on Tablut's complexity, recomputed, corrected and tightened.
-
-`bounds` is the main entry point. The tests compare it with the simple module `tests.twins.brute`, which enumerates all
-placements on small boards one by one.
-"""
+"""Counts of positions: the published bounds on Tablut's complexity, recomputed, corrected and tightened."""
 
 import lazy_loader
 

@@ -1,8 +1,7 @@
 """Results of `tablut bounds`: the equations of Galassi's paper, their errors, and tighter bounds.
 
-`bounds` computes everything for one variant and returns a `BoundsReport`. The command prints the report, ``--json``
-writes it as JSON, and the report page is rendered from it. A *labelled state* is a placement together with a label.
-The label states how the game ended with this placement, or that the game continues.
+A *labelled state* is a placement together with a label, which states how the game ended with this placement, or that
+the game continues.
 """
 
 from __future__ import annotations
@@ -25,12 +24,8 @@ from tablut.variants import Rules, Variant, VariantLike, as_variant
 class Term(Result):
     """One equation of the paper, or one count of a bound, with its exact value.
 
-    Attributes
-    ----------
-    formula : sympy.Expr
-        Expression whose method ``doit`` returns the exact value; in JSON, its text.
-    latex : str
-        The formula and its value as LaTeX. An equation of the paper refers to other equations by their symbols.
+    The method ``doit`` of ``formula``, a sympy expression, returns this value. ``latex`` is the formula and the value;
+    an equation of the paper refers to other equations by their symbols.
     """
 
     id: str
@@ -103,10 +98,8 @@ class BoundsReport(Result):
     ----------
     digest : str
         SHA-256 of the rules, equal to `Variant.digest`.
-    terms : list of Term
-        The paper's equations, in the paper's order.
-    counts : list of Term
-        The numbers in the next fields as formulas. Their ids are, for example, ``corrected.no_end``.
+    terms, counts : list of Term
+        The paper's equations, and the numbers in the next fields as formulas, with ids such as ``corrected.no_end``.
     geometry : list of Geometry
         The numbers that describe the board and appear in the equations.
     corrected : SpaceCounts
@@ -115,20 +108,15 @@ class BoundsReport(Result):
     tightened : SpaceCounts
         ``corrected`` minus the placements that are proved unreachable.
     with_side_to_move : dict of str to int
-        ``total`` and ``distinct`` of the corrected and tightened counts, including the side to move. An undecided
-        placement is then counted twice, and a final one once.
+        ``total`` and ``distinct`` of the corrected and tightened counts, where an undecided placement is counted twice.
     classes, classes_tightened : SpaceCounts
-        The same counts up to symmetry, computed by Burnside's lemma.
-    symmetries : list of str
-        The names of the symmetries used for ``classes``.
+        The same counts up to the ``symmetries``, computed by Burnside's lemma.
     excluded : list of SpaceCount
         The placements excluded from ``tightened``, by reason. No placement is in two of these spaces.
     left_in : list of str
-        Conditions that end the game or make a placement unreachable, but that depend on distant cells. Placements that
-        satisfy one of them are not excluded from any count.
+        Conditions that end the game or make a placement unreachable, but are not excluded from any count.
     locked : LockedSets or None
-        The locked sets used for the exclusions. If this is None, the placements with locked sets were not counted, and
-        ``tightened`` reflects only the other exclusions.
+        The locked sets used for the exclusions, or None if the placements with locked sets were not counted.
     """
 
     variant: str
@@ -150,14 +138,7 @@ class BoundsReport(Result):
     comparison: list[ComparedGame]
 
     def ladder(self) -> tuple[Rung, ...]:
-        """Return the steps from the paper's bound to the best one.
-
-        Returns
-        -------
-        tuple of Rung
-            The steps, in the order used by the command and the report. A labelled state is a placement together with a
-            label, which states how the game ended with this placement or that the game continues.
-        """
+        """Return the steps from the paper's bound to the best one, in the order used by the command and the report."""
         paper = self.term("eq14")
         first = "the paper's equations" + f" (it prints {paper.published})" * bool(paper.published)
         return (
@@ -171,16 +152,8 @@ class BoundsReport(Result):
     def term(self, id_: str) -> Term:
         """Return the equation or the count with a given id.
 
-        Parameters
-        ----------
-        id_ : str
-            ``eq1``, ``eq3`` … ``eq14``, or the id of a count: ``corrected``, ``tightened``, ``classes`` or
-            ``classes_tightened``, a dot, and a field of that name, such as ``corrected.distinct``.
-
-        Returns
-        -------
-        Term
-            The equation with this number, or the count.
+        ``id_`` is ``eq1``, ``eq3`` … ``eq14``, or ``corrected``, ``tightened``, ``classes`` or ``classes_tightened``, a
+        dot, and a field of that name, such as ``corrected.distinct``.
 
         Raises
         ------
@@ -202,19 +175,10 @@ class BoundsReport(Result):
 
 
 def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> BoundsReport:
-    """Compute every bound for a variant.
+    """Return every bound for a ``variant``. All counts are exact.
 
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set. Findings and published values are included only for the paper's own rules.
-    record : ExclusionRecord, optional
-        Counts of the placements without locked sets. The default is the game's built-in record, if it exists.
-
-    Returns
-    -------
-    BoundsReport
-        The bounds. All counts are exact.
+    ``record`` contains counts of the placements without locked sets, by default the game's built-in record, if it
+    exists. Findings and published values are included only for the paper's own rules.
 
     Raises
     ------
@@ -292,8 +256,8 @@ def corrected_counts(variant: Variant) -> SpaceCounts:
 def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, int]:
     """Return the size of each space after the exclusions, in placements or classes.
 
-    ``survivors`` are a record's counts, which replace the sizes computed here. The additional key
-    ``king_captured_undecided`` is for the placements with a captured king that are nevertheless undecided placements.
+    ``survivors`` are a record's counts. The additional key ``king_captured_undecided`` is for the placements with a
+    captured king that are nevertheless undecided placements.
     """
     sizes = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in _SPACES}
     # Every placement with a besieged king belongs to the placements with a captured king and to the undecided
@@ -302,10 +266,7 @@ def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, 
 
 
 def _left_in(rules: Rules) -> list[str]:
-    """Return the conditions that end the game or make placements unreachable but are not reflected in the bounds.
-
-    These conditions cannot be detected from the cells around a single piece.
-    """
+    """Return the conditions that end the game or make placements unreachable but are not reflected in the bounds."""
     conditions = {
         "the side to move has no legal move": True,
         "the king stands in an exit fort": rules.fort != "none",
@@ -433,10 +394,7 @@ def _sum(parts: Mapping[str, int], both: int) -> SpaceCounts:
 
 
 def _with_sums(parts: Mapping[str, Any], both: Any) -> dict[str, Any]:
-    """Return the sizes of spaces, or their formulas, together with their sums, keyed like `SpaceCounts`.
-
-    ``both`` are the placements with a captured king that are also undecided placements.
-    """
+    """Return the sizes of spaces, or their formulas, together with their sums, keyed like `SpaceCounts`."""
     end = sum(parts[name] for name in FINAL)
     return {**parts, "end": end, "total": parts["no_end"] + end, "distinct": parts["no_end"] + end - both}
 
@@ -478,10 +436,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 def placements_by_men(report: BoundsReport) -> list[int]:
-    """Return the number of labelled states for each number of men.
-
-    The first entry counts the states where the king is the only piece.
-    """
+    """Return the number of labelled states for each number of men, beginning with the king alone."""
     counts = [0] * (1 + max(pair.attackers + pair.defenders for pair in report.material))
     for pair in report.material:
         counts[pair.attackers + pair.defenders] += pair.total

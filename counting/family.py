@@ -1,10 +1,8 @@
 """A family of games by side: the rules of Tablut on boards of side 7, 9, 11, …, 19.
 
 The board of side N has four camps, one at the middle of each edge. A camp consists of the N - 6 middle cells of the
-edge and the cell in front of the middle one, and an attacker stands on each of its cells. The castle is the centre.
-The defenders stand on the (N - 5)/2 cells next to it in each direction. There are 4(N - 5) attackers and 2(N - 5)
-defenders: 8 and 4 on the board of Brandubh, 16 and 8 on the board of Tablut, 24 and 12 on side 11, and so on. On side 5
-no attacker would be left.
+edge and the cell in front of the middle one, and an attacker stands on each of its cells. The defenders stand on the (N
+- 5)/2 cells next to the castle in each direction. There are 4(N - 5) attackers and 2(N - 5) defenders.
 """
 
 from __future__ import annotations
@@ -23,17 +21,7 @@ SIDES: Final = range(7, 20, 2)
 
 
 def scaled_tablut(side: int) -> Variant:
-    """Return Tablut's game on a board of another side.
-
-    Parameters
-    ----------
-    side : int
-        Odd number from 7 to 19.
-
-    Returns
-    -------
-    Variant
-        The rules of ``ashton`` with the board, the camps and the start of this side.
+    """Return Tablut's game (``ashton``) on a board of another odd ``side`` from 7 to 19.
 
     Raises
     ------

@@ -1,7 +1,4 @@
-"""Errors, omissions and outdated claims in Galassi's complexity paper, each with its evidence.
-
-The evidence for each finding is computed here. A test derives the same evidence by a different method.
-"""
+"""Errors, omissions and outdated claims in Galassi's complexity paper, each with its evidence."""
 
 from __future__ import annotations
 
@@ -39,11 +36,7 @@ class Finding(Result):
 
 
 def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionRecord | None = None) -> list[Finding]:
-    """Return the findings about the paper.
-
-    The findings' statements are read from ``data/findings.toml``. The list is empty for games other than the paper's
-    own.
-    """
+    """Return the findings about the paper, or an empty list for games other than the paper's own."""
     if not paper.is_the_papers:
         return []
     numbers = {id_: scientific(paper[id_].value()) for id_ in ("eq13", "eq14")}
@@ -275,10 +268,7 @@ def published_estimates() -> tuple[PublishedEstimate, ...]:
 
 
 def compare(published: str, labelled: int, placements: int) -> list[ComparedGame]:
-    """Return all games, including Tablut, sorted by their current figures.
-
-    Tablut is ranked by its number of placements, not by its number of labelled states.
-    """
+    """Return all games, including Tablut, sorted by their current figures. The figure of Tablut is its placements."""
     tablut = ComparedGame(
         name="Tablut",
         published=(published,),

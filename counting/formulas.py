@@ -32,10 +32,7 @@ class ExactSum(sympy.Sum):  # type: ignore[misc]
 def _summands(
     summand: Callable[..., int], ends: list[Callable[..., tuple[int, int]]], depth: int, values: list[int]
 ) -> Iterator[int]:
-    """Yield a nested sum's summands, with the outermost index first.
-
-    Sympy lists the innermost index first.
-    """
+    """Yield a nested sum's summands, with the outermost index first. Sympy lists the innermost index first."""
     if depth < 0:
         yield summand(*values)
         return
@@ -59,8 +56,8 @@ def number(name: str) -> Any:
 def fixed_formula(space: Space, symmetry: Symmetry) -> Any:
     """Return the number of placements in a space that a symmetry preserves.
 
-    The contents of the cells near a king are summed up by their numbers of attackers and defenders, and the other cells
-    by binomial coefficients: first the defenders are placed, then the attackers.
+    The cells near a king are summed up by their numbers of attackers and defenders, and the others by binomial
+    coefficients.
     """
     b, w = number("b"), number("w")
     summands: dict[tuple[int, ...], Counter[Any]] = {}

@@ -1,17 +1,13 @@
 """The equations of "An Upper Bound on the Complexity of Tablut" for any variant.
 
-A. Galassi divides the placements into subspaces. Undecided placements are divided according to whether the king stands
-on the castle, and final placements according to how the game ended. A subspace has a multiplicity, a number of camp
-cells, a number of free cells, and ranges for the numbers of soldiers. Every number in an equation (cells, positions,
-ways to capture) is derived from the variant's terrain. For the paper's own rules, the derived numbers are compared with
-the numbers stated in the paper (`PaperEquations.geometry`). The equations' values are compared with the published
-values (`PUBLISHED`).
+A. Galassi divides the undecided placements according to whether the king stands on the castle, and the final placements
+according to how the game ended. A subspace has a multiplicity, a number of camp cells, a number of free cells, and
+ranges for the numbers of soldiers. Every number in an equation is derived from the variant's terrain, and for the
+paper's own rules compared with the numbers stated in the paper (`PaperEquations.geometry`, `PUBLISHED`).
 
-Each value is computed twice: with generating functions, and with sympy from the expression that is printed as LaTeX.
-The two results must agree. The tests compare both with the paper's own triple sum.
-
-The equations are reproduced as the paper states them, including their omissions. `counting.spaces` contains the
-corrected counts, and `counting.findings` describes the errors.
+Each value is computed with generating functions, and with sympy from the expression that is printed as LaTeX. The
+equations are reproduced as the paper states them, including their omissions. `counting.spaces` contains the corrected
+counts, and `counting.findings` describes the errors.
 """
 
 from __future__ import annotations
@@ -33,9 +29,8 @@ from tablut.variants.model import KingPattern
 class Subspace:
     """Placements of one kind, counted by one term of an equation.
 
-    The number of these placements is ``multiplicity`` times the number of ways to place the soldiers that do not take
-    part in a capture of the king. ``involved`` is the number of attackers that capture the king. Their cells are fixed,
-    and the range ``attackers`` does not include them.
+    Their number is ``multiplicity`` times the number of ways to place the soldiers that do not take part in a capture
+    of the king. The cells of the ``involved`` attackers are fixed, and ``attackers`` does not include them.
     """
 
     description: str
@@ -115,10 +110,7 @@ class Product:
 
 
 def latex_line(symbol: str, formula: Any, value: int, order: str | None = None) -> str:
-    """Return a symbol, its formula and its value, with grouped digits, as LaTeX.
-
-    With the order ``none``, the formula's terms are not sorted.
-    """
+    """Return a symbol, its formula and its value, with grouped digits, as LaTeX."""
     import sympy
 
     return f"{symbol} = {sympy.latex(formula, order=order)} = {value:,}".replace(",", r"\,")
@@ -281,8 +273,8 @@ class PaperEquations:
         """King cells with their capture patterns, grouped into the paper's classes and the class that the paper omits.
 
         For a king next to a camp or a hostile corner, the patterns that use that terrain are in the class
-        ``against_terrain``. The king's other patterns consist of two soldiers on opposite sides. These patterns are in
-        the class ``past_terrain``, which no equation in the paper counts.
+        ``against_terrain``, and those of two soldiers on opposite sides in ``past_terrain``, which no equation in the
+        paper counts.
         """
         regions = self.variant.regions
         classes: dict[str, list[tuple[int, KingPattern]]] = {

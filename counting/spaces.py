@@ -2,19 +2,17 @@
 
 A *placement* is an arrangement of pieces on the board. Its *material* is the number of attackers and the number of
 defenders. A space is defined by king cells and by ranges for the material. Each king cell has a small neighbourhood,
-which contains the king's arrival path or the soldiers that capture the king. The neighbourhood's contents decide
-whether a placement belongs to the space. Summing over these contents counts a union of patterns without counting any
-placement twice. Restricting the sum to the contents that a symmetry preserves yields the number of fixed points, which
-Burnside's lemma requires. The function `fixed_material` computes this sum for any symmetry, including the identity.
+which contains the king's arrival path or the soldiers that capture the king. Summing over its contents counts a union
+of patterns without counting any placement twice. Restricting the sum to the contents that a symmetry preserves yields
+the number of fixed points, which Burnside's lemma requires (`fixed_material`).
 
 Arrangements of soldiers are counted by polynomials in x (attackers) and y (defenders), truncated at the starting
-material. A camp cell is empty or contains an attacker, and a free cell is empty or contains a soldier of either side.
-The polynomial is therefore (1 + x)^camp · (1 + x + y)^free. If the defenders are placed first, the coefficients have a
-closed form: C(free, d) · C(camp + free - d, a). If a symmetry preserves an arrangement, all cells of a cycle have the
-same contents. In this case, x and y are replaced by powers of themselves. All numbers are Python integers.
+material: (1 + x)^camp · (1 + x + y)^free. If the defenders are placed first, the coefficients have a closed form:
+C(free, d) · C(camp + free - d, a). If a symmetry preserves an arrangement, all cells of a cycle have the same contents,
+and x and y are replaced by powers of themselves. All numbers are Python integers.
 
-Whether a placement belongs to a space depends on the placement alone. The sizes of the spaces are therefore upper
-bounds on the numbers of reachable placements. The placements in the ``excluded`` spaces are proved unreachable.
+The sizes of the spaces are upper bounds on the numbers of reachable placements. The placements in the ``excluded``
+spaces are proved unreachable.
 """
 
 from __future__ import annotations
@@ -173,8 +171,7 @@ class Space:
 def king_groups(space: Space, symmetry: Symmetry) -> dict[tuple[CycleType, CycleType], Counter[tuple[int, int]]]:
     """Return, for each cycle type of the cells outside the neighbourhoods, the contents of these neighbourhoods.
 
-    The cycle types are those of the camp cells and the free cells, on which the number of arrangements of the other
-    soldiers depends. The contents are counted by their numbers of attackers and defenders.
+    The contents are counted by their numbers of attackers and defenders.
     """
     regions = space.variant.regions
     tally: dict[tuple[CycleType, CycleType], Counter[tuple[int, int]]] = {}
@@ -205,10 +202,7 @@ def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
 
 
 def classes(space: Space, group: tuple[Symmetry, ...] | None = None) -> int:
-    """Return the number of classes of placements in a space under a group, computed by Burnside's lemma.
-
-    By default, the group consists of the variant's symmetries.
-    """
+    """Return the number of classes of placements in a space under a group, by default the variant's symmetries."""
     return count_orbits(
         space.variant.symmetries if group is None else group, lambda symmetry: fixed_material(space, symmetry).total()
     )
@@ -255,8 +249,7 @@ def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
     """Return the undecided placements where the king is on the castle inside a complete capture pattern.
 
     A king that has never moved cannot have stepped into the pattern, so the pattern's last soldier captured it on
-    arrival. Hence the placement can only be final. If the starting position itself contains a complete pattern, the
-    argument fails, and nothing is returned.
+    arrival. If the starting position itself contains a complete pattern, nothing is returned.
     """
     castle = variant.regions.castle
     if castle is None or not _never_returns(variant):
@@ -294,10 +287,7 @@ def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
 
 
 def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements with an escaped king next to an attacker that the king's arrival would have captured.
-
-    Since a captured piece is removed, these placements cannot occur.
-    """
+    """Return the placements with an escaped king next to an attacker that the king's arrival would have captured."""
     if not variant.rules.king.armed:
         return ()
     regions, anvils = variant.regions, variant.regions.anvils["black"]
@@ -322,8 +312,7 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
 def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
     """Return the placements without attackers where the escaping move cannot have captured the last attacker.
 
-    These placements cannot occur. A shieldwall captures attackers that are not next to the king, so nothing is returned
-    for rules with shieldwalls.
+    Nothing is returned for rules with shieldwalls, which capture attackers that are not next to the king.
     """
     if not variant.rules.king.armed or variant.rules.shieldwall is not None:
         return ()

@@ -1,8 +1,7 @@
 """``tablut bench``: a signature of the engine's behaviour, and the engine's speed on this machine.
 
-The signature covers positions from one game under each older rule set. In these games, each position's Zobrist key
-determines the next move. From each position, all sequences of two plies are made and their outcomes determined. The
-signature depends on moves, captures, outcomes, keys, packing and canonical forms, but not on the engine's speed.
+The signature covers positions from one game under each older rule set, in which each position's Zobrist key determines
+the next move. It depends on moves, captures, outcomes, keys, packing and canonical forms, but not on speed.
 """
 
 from __future__ import annotations
@@ -134,11 +133,7 @@ def _least(work: Callable[[], Any]) -> float:
 
 
 def search_nps() -> float:
-    """Return the nodes searched per CPU second of one thread, in the best of three runs.
-
-    A node is a move that is made on the board and evaluated. Moves in the quiescence search are also counted. Each run
-    starts with an empty transposition table of 64 MiB.
-    """
+    """Return the nodes searched per CPU second of one thread, in the best of three runs."""
     from tablut.play.search import Searcher, SearchLimits
 
     board = Board("ashton")
@@ -155,8 +150,7 @@ def search_nps() -> float:
 def census_pps() -> float:
     """Return how many children a census processes per CPU second of one thread.
 
-    Processing means generating the children, computing their canonical forms and removing duplicates. The speed is
-    measured on the complete census of ``ashton-5-4v2``, which has 64 million children.
+    The speed is measured on the complete census of ``ashton-5-4v2``, which has 64 million children.
     """
     from counting.census import census
 
@@ -164,10 +158,7 @@ def census_pps() -> float:
 
 
 def solve_pps() -> float:
-    """Return how many entries the solver solves per CPU second of one thread, in the best of three runs.
-
-    An entry is a class of placements with one side to move. Each run solves all tiers of ashton with four men.
-    """
+    """Return how many entries the solver solves per CPU second of one thread, in the best of three runs."""
     from retrograde.solver.tier_graph import generations, tier_graph
     from retrograde.solver.tier_solver import TierSolver
 

@@ -1,8 +1,6 @@
 """Page on the census: how many positions can be reached, and how this compares with the bounds.
 
-Small boards take seconds to count and the full game takes minutes, so the page is rendered from stored output of
-`tablut census --json`. The folder ``reports/data/census`` contains this output, including the command, time and memory
-for each run. Tests count the small boards again.
+The page is rendered from stored output of `tablut census --json` in ``reports/data/census``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Page on the endings with few men: the longest wins under best play, and mutual zugzwangs.
 
-Tables for six men take minutes to build and are not shipped. The page is therefore rendered from two kinds of stored
-results: the summaries written by `reports/studies/sources.py`, in ``reports/data/endings``, and the output of `tablut
-tablebase verify --json`, in ``reports/data/verified``. Before anything is drawn, every line of play is replayed, the
-positions and classes are counted again, and the tables' digests are compared with the published ones. Tests compare the
-stored results with the built-in tables.
+The page is rendered from the summaries written by `reports/studies/sources.py`, in ``reports/data/endings``, and the
+output of `tablut tablebase verify --json`, in ``reports/data/verified``. Before anything is drawn, every line of play
+is replayed, the positions and classes are counted again, and the tables' digests are compared with the published ones.
 """
 
 from __future__ import annotations
@@ -81,10 +79,9 @@ def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
-    """Return the first `most` mutual zugzwangs of each kind.
+    """Return the first ``most`` mutual zugzwangs of each kind, full ones first.
 
-    In a full zugzwang, whichever side is to move loses. In a half zugzwang, having to move costs one side a draw. Full
-    zugzwangs come first.
+    In a full zugzwang, whichever side is to move loses. In a half zugzwang, having to move costs one side a draw.
     """
     listed = summary["zugzwangs"]["listed"]
     full = [zugzwang for zugzwang in listed if zugzwang["white"]["wdl"] == zugzwang["black"]["wdl"]]

@@ -1,8 +1,6 @@
 """Page on the built-in puzzles: a drawing of every position, and every puzzle's proved solution.
 
-Proving all puzzles takes a minute, so the page is rendered from the stored output of
-``tablut puzzle solve collection --json`` in ``reports/data/puzzles``. A test compares the stored solutions with the
-puzzle files, and a slow test proves all of them again.
+The page is rendered from the stored output of ``tablut puzzle solve collection --json`` in ``reports/data/puzzles``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Page on reachability: the share of the counted positions that can occur in a game.
 
-Each estimate takes minutes, so the page is rendered from the stored output of ``tablut reachable estimate --json`` in
-``reports/data/reachable``. Tests repeat small runs, and a slow test repeats the complete estimates for the small
-boards. The results of the studies `lower_bound` and `explained` are read from the studies' data folders.
+The page is rendered from the stored output of ``tablut reachable estimate --json`` in ``reports/data/reachable``, and
+from the data of the studies `lower_bound` and `explained`.
 """
 
 from __future__ import annotations
@@ -105,9 +104,7 @@ class Share(NamedTuple):
     @property
     def row(self) -> list[str]:
         """The game's cells in the table in `docs/reachable.md`, without its name."""
-        ends = " to ".join(scientific(end, 6) for end in self.positions)
-        numbers = [str(number) for number in (self.drawn, self.samples, self.unknown)]
-        return [scientific(self.counted), *numbers, f"{self.low} to {self.high} %", ends]
+        return [scientific(self.counted), str(self.drawn), str(self.samples), f"{self.low} to {self.high} %"]
 
 
 def share(name: str) -> Share | None:
@@ -201,10 +198,9 @@ class ClosedReport(Result):
 class Explanation(Result):
     """Result of `python -m reports.studies.explained` for one board.
 
-    A position excluded by several lemmas is counted under the first of them. ``symmetries`` is the number of symmetries
-    that preserve the start. A failure is a reached class that a lemma excludes, or a class of the closed set with a
-    predecessor that is neither in the set nor excluded. ``failures`` is the number of failures, and ``failed`` lists
-    the first of them as positions.
+    A position excluded by several lemmas is counted under the first of them. A failure is a reached class that a lemma
+    excludes, or a class of the closed set with a predecessor that is neither in the set nor excluded. ``failures`` is
+    their number, and ``failed`` lists the first of them.
     """
 
     variant: str
@@ -337,10 +333,9 @@ def _drawn(name: str, position: str, squares: list[str]) -> str:
 
 
 def _labelled(undecided: dict[str, Any], decided: dict[str, Any]) -> dict[str, Any]:
-    """Return an interval for the number of reachable labelled states.
+    """Return an interval for the number of reachable labelled states: undecided positions and final placements.
 
-    Labelled states are undecided positions with the side to move, and final placements. Each of the two intervals has
-    99 % confidence, so their joint confidence is at least 98 %.
+    Each of the two intervals has 99 % confidence, so their joint confidence is at least 98 %.
     """
     ends = [int(undecided["positions"][end]) + int(decided["positions"][end]) for end in ("low", "high")]
     return {"low": ends[0], "high": ends[1], "counted": int(undecided["counted"]) + int(decided["counted"])}

@@ -1,12 +1,8 @@
 """Shared code that reads stored results and renders files for all pages of the report.
 
-**Stored results.** Each file is a command's ``--json`` output. When a file is read, its size is checked, its fields are
-validated with the model for the command's result, and its consistency is checked (sums, names, lines of play). A
-damaged file is reported by name and never rendered.
-
-**Files.** Pages and data are compared byte for byte. Figures are compared by a fingerprint in their metadata, because a
-drawing library may write different bytes for the same content. The fingerprint is the SHA-256 of the data and the code
-from which a figure is drawn.
+Stored results are the ``--json`` output of commands. When a file is read, its fields and its consistency are checked,
+and a damaged file is reported by name. Rendered pages and data are compared byte for byte. Figures are compared by a
+fingerprint in their metadata: the SHA-256 of the data and the code from which a figure is drawn.
 """
 
 from __future__ import annotations
@@ -76,8 +72,7 @@ def read_stored(
 ) -> dict[str, Any]:
     """Read and validate a stored result, and return it as plain data.
 
-    The file is ``NAME.json`` in a folder of `DATA` or at any other path. If ``signed`` is set, the file must also
-    contain the result's provenance.
+    The file is ``NAME.json`` in a folder. If ``signed`` is set, it must also contain the result's provenance.
     """
     path = DATA / folder / f"{name}.json"
     model = with_provenance(model) if signed else model
@@ -105,7 +100,7 @@ def read_stored(
 def read_stored_all(
     folder: str | Path, names: Iterable[str], model: type[Stored], check: Callable[[Stored, str], None]
 ) -> dict[str, dict[str, Any]]:
-    """Return the results stored in a folder, keyed by name, in the order of `names`.
+    """Return the results stored in a folder, keyed by name, in the order of ``names``.
 
     Names without a file are left out.
     """
@@ -122,11 +117,7 @@ def quoted(kind: str, folder: Path = DATA.parent) -> list[dict[str, Any]]:
 
 
 def check_numbers(plain: Any, place: str = "") -> None:
-    """Raise `ValueError` if a number is negative, infinite or NaN.
-
-    The provenance is skipped, and so are the fields that may be negative: ``no_win_within``, where -1 means that there
-    is no such number, and Elo differences.
-    """
+    """Raise `ValueError` if a number is infinite, NaN or, except for a few fields, negative."""
     if isinstance(plain, dict):
         for name, value in plain.items():
             if name not in _SIGNED:
@@ -187,7 +178,7 @@ def _scaled(value: float | None, unit: float, digits: int) -> str:
 def templates(folder: str, *, html: bool = False) -> jinja2.Environment:
     """Return the template environment for a folder of `reports`.
 
-    The templates are Markdown, or HTML with escaping if `html` is set.
+    The templates are Markdown, or HTML with escaping if ``html`` is set.
     """
     import jinja2
 
@@ -200,7 +191,7 @@ def templates(folder: str, *, html: bool = False) -> jinja2.Environment:
         autoescape=html,
     )
     environment.filters["scaled"] = _scaled
-    environment.filters["grouped"] = lambda value: grouped(int(value))
+    environment.filters["grouped"] = environment.globals["grouped"] = lambda value: grouped(int(value))
     environment.filters["scientific"] = lambda value, digits=4: scientific(int(value), digits)
     return environment
 
@@ -233,10 +224,7 @@ def figure(path: str, draw: Callable[[Any], Figure], data: Any, title: str) -> A
 
 
 def axes_of(width: float, height: float, *shape: int, **how: Any) -> tuple[Figure, Any]:
-    """Return an empty figure of the given size (in inches) and its axes, without the top and right spines.
-
-    Without a `shape`, there is a single pair of axes. Otherwise, all axes of the grid are returned as a flat iterator.
-    """
+    """Return an empty figure of the given size (in inches) and its axes, without the top and right spines."""
     from matplotlib.figure import Figure as Empty
 
     figure = Empty(figsize=(width, height))

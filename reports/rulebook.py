@@ -1,8 +1,7 @@
 """A game's rules in words and pictures, generated from its rule fields for the documentation and the explorer.
 
-``rulebook.toml`` contains texts about each rule field and about general rules, and scenes that illustrate them. A scene
-contains only a position and the moves to try. To determine the effect of the moves, the engine plays the scene under a
-game's rules.
+``rulebook.toml`` contains texts about each rule field and about general rules, and scenes that illustrate them. The
+engine plays each scene under a game's rules.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def game_of(scene: Scene, variant: Variant | None = None, field: str = "", value
     """Return the game for playing a scene.
 
     The game has the rules of the given variant. Without a variant, it has the rules used in the documentation, but with
-    the values that the scene sets and with `field` set to `value`.
+    the values that the scene sets and with ``field`` set to ``value``.
     """
     book = _book()
     terrain = book.boards[scene.board]

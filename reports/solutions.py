@@ -1,7 +1,6 @@
 """Pages on solved boards: who wins, how long it takes, and the line of best play.
 
-They are rendered from the stored output of `tablut solve --json`. The folder ``reports/data/solutions`` contains this
-output with the command, time and memory of each run. Tests solve the small boards again.
+They are rendered from the stored output of `tablut solve --json` in ``reports/data/solutions``.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from reports.rendering import (
 from retrograde.solver.solver_report import SolveReport
 from retrograde.solver.tier_graph import generations, tier_graph
 from tablut.position import Move, Position
+from tablut.results import grouped
 from tablut.strip import draw_strip
 from tablut.variants import load_variant
 
@@ -119,7 +119,7 @@ def _draw_tiers(data: dict[str, Any]) -> Figure:
             places[tuple(material)] = (number - (len(tiers) - 1) / 2, height)
     boxes = {}
     for material, (x, y) in places.items():
-        text = f"{material[0]} v {material[1]}\n{sizes[material]:,}"
+        text = f"{material[0]} v {material[1]}\n{grouped(sizes[material])}"
         box = {"boxstyle": "round,pad=0.4", "facecolor": "#f4ecd8", "edgecolor": "#7a6a45"}
         boxes[material] = axes.text(x, y, text, ha="center", va="center", fontsize=8, bbox=box, zorder=3)
     for upper, lower in data["edges"]:

@@ -84,11 +84,7 @@ def _verify_proof(path: Path) -> VerifiedFolder | None:
 
 
 def verify_folder(folder: Path | str) -> VerifiedFolder:
-    """Verify stored work: a folder, finished or not, a collection of games, a file of certificates or a saved proof.
-
-    In a folder, the seals of all records and the blocks of all parts are checked first, then the contents of each
-    store. Certificates and proofs are checked with the plain rules.
-    """
+    """Verify stored work: a folder, finished or not, a collection of games, a file of certificates or a saved proof."""
     root, kinds = store_path(folder), dict[str, None]()
     if root.is_file() and (proof := _verify_proof(root)) is not None:
         return proof

@@ -25,10 +25,7 @@ __version__ = "1.0.0"
 
 
 def _name_hidden_packages() -> None:
-    """Name each file that hides one of the installed packages, such as a user's own ``counting.py``.
-
-    Without `symmetry` nothing works. The other packages are needed only by some commands and functions.
-    """
+    """Name each file that hides one of the installed packages, such as a user's own ``counting.py``."""
     installed = Path(__file__).resolve().parents[1]
     for name in ("symmetry", "counting", "retrograde", "reports"):
         spec = PathFinder.find_spec(name)

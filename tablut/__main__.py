@@ -1,7 +1,4 @@
-"""Entry point for ``python -m tablut``, which is equivalent to ``tablut``.
-
-It also works in a folder with a ``reports.py``, which would otherwise hide the toolkit's package of that name.
-"""
+"""Entry point for ``python -m tablut``, which is equivalent to ``tablut``."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,6 @@
 """`Board`: a position of a variant together with its history. The interface resembles that of python-chess.
 
-Displaying, parsing, comparing and checking a board require only its placement. The compiled engine is loaded when moves
-are first needed.
+The compiled engine is loaded when moves are first needed.
 """
 
 from __future__ import annotations
@@ -31,10 +30,7 @@ if TYPE_CHECKING:
 
 @cache
 def _moves_by_code(size: int) -> Mapping[int, Move]:
-    """Return every move along a rank or file of a board, keyed by the move's engine code.
-
-    The moves are cached, because creating the objects takes longer than generating their codes.
-    """
+    """Return every move along a rank or file of a board, keyed by the move's engine code."""
     moves = (
         Move(start, target, size)
         for start in range(size * size)
@@ -56,10 +52,9 @@ def _legal_code(move: object, codes: Sequence[int], size: int) -> int | None:
 
 
 class LegalMoves:
-    """A live view of a board's legal moves: it changes with every move made on the board.
+    """A live view of a board's legal moves, which changes with every move made on the board.
 
-    It can be iterated over and has a length (`len`). ``in`` takes a move or its text; text that cannot be read as a
-    move raises `InputError`.
+    It can be iterated over and has a length (`len`). ``in`` takes a move or its text.
     """
 
     def __init__(self, codes: Callable[[], Sequence[int]], size: int) -> None:
@@ -190,17 +185,7 @@ class Board:
         return str(self._position)
 
     def piece_at(self, square: int | str) -> Literal["b", "w", "K"] | None:
-        """Return the piece on a square, or None.
-
-        Parameters
-        ----------
-        square : int or str
-            Index or name of the square.
-
-        Returns
-        -------
-        {'b', 'w', 'K'} or None
-            Attacker, defender or king; None for an empty square.
+        """Return the piece on a ``square``, which is given by index or name: ``'b'``, ``'w'``, ``'K'`` or None.
 
         Raises
         ------
@@ -216,12 +201,7 @@ class Board:
         return self.piece_map().get(parse_square(name, self.size))
 
     def piece_map(self) -> dict[int, Literal["b", "w", "K"]]:
-        """Return a dictionary of the pieces, keyed by square index.
-
-        Returns
-        -------
-        dict of int to {'b', 'w', 'K'}
-            The letters of the pieces, in square order. Empty squares are left out.
+        """Return a dictionary of the pieces (``b``, ``w`` or ``K``), keyed by square index, in square order.
 
         Examples
         --------
@@ -242,15 +222,7 @@ class Board:
     def transform(self, symmetry: Symmetry | str) -> Board:
         """Return a new board, without history, that contains the position's image under a symmetry of the variant.
 
-        Parameters
-        ----------
-        symmetry : Symmetry or str
-            A symmetry that leaves the rules unchanged, or its name.
-
-        Returns
-        -------
-        Board
-            A new board.
+        ``symmetry`` is a `Symmetry` that leaves the rules unchanged, or its name.
 
         Raises
         ------
@@ -320,17 +292,7 @@ class Board:
         return LegalMoves(self._generated, self.size)
 
     def is_legal(self, move: Move | str) -> bool:
-        """Return whether a move is legal.
-
-        Parameters
-        ----------
-        move : Move or str
-            A move, or its text in any format that `push_text` reads. Captures named in the text are not checked.
-
-        Returns
-        -------
-        bool
-            False for every move once the game is decided.
+        """Return whether a ``move``, which may be given as text, is legal. Captures named in the text are not checked.
 
         Raises
         ------
@@ -345,19 +307,9 @@ class Board:
         return move in self.legal_moves
 
     def perft(self, depth: int) -> int:
-        """Return the number of move sequences of a given length from the current position.
+        """Return the number of move sequences of ``depth`` plies from the current position, ignoring the game history.
 
-        The game history is ignored: repetitions and the move limit do not end a sequence.
-
-        Parameters
-        ----------
-        depth : int
-            Length of the sequences in plies, at least 0.
-
-        Returns
-        -------
-        int
-            Number of sequences. It is 1 for depth 0; for greater depths, it is 0 in a decided position.
+        For depths from 1, it is 0 in a decided position.
 
         Raises
         ------
@@ -376,12 +328,7 @@ class Board:
     # -- moves -------------------------------------------------------------------------
 
     def push(self, move: Move | str) -> None:
-        """Make a move.
-
-        Parameters
-        ----------
-        move : Move or str
-            A legal move, or its text in any format that `push_text` reads.
+        """Make a legal ``move``, which may be given as text in any format that `push_text` reads.
 
         Raises
         ------
@@ -423,26 +370,17 @@ class Board:
         return game.why_not(game.read(self.text), game.parse_move(str(move)))
 
     def push_text(self, text: str) -> Move:
-        """Make a move given as text, and check the captures that the text names.
+        """Make a move given as ``text``, check the captures that the text names, and return the move.
 
-        Parameters
-        ----------
-        text : str
-            For example ``e4-e7``, ``e4e7`` or ``e4-e7xe8``, or a move in the notation of another program; see
-            `tablut.formats.reading.read_move`.
-
-        Returns
-        -------
-        Move
-            The move made.
+        Examples are ``e4-e7``, ``e4e7`` and ``e4-e7xe8``; `tablut.formats.reading.read_move` lists further notations.
 
         Raises
         ------
         InputError
             If the text is not a move.
         IllegalMoveError
-            If the move is not legal, if the text assigns it to the side that is not to move, or if its captures
-            differ from those that the text names. The board is then unchanged.
+            If the move is not legal, if the text assigns it to the side that is not to move, or if its captures differ
+            from those that the text names. The board is then unchanged.
 
         Examples
         --------
@@ -471,12 +409,7 @@ class Board:
         return given.move
 
     def pop(self) -> Move:
-        """Take back the last move.
-
-        Returns
-        -------
-        Move
-            The move taken back.
+        """Take back the last move, and return it.
 
         Raises
         ------
@@ -544,11 +477,8 @@ class Board:
     def outcome(self) -> Outcome | None:
         """Return the outcome of the game, or None if it is not over.
 
-        Returns
-        -------
-        Outcome or None
-            The game can end with a decisive ply, by repetition, at the variant's move limit, or because the side
-            to move has no legal move.
+        The game can end with a decisive ply, by repetition, at the variant's move limit, or because the side to move
+        has no legal move.
 
         Raises
         ------
@@ -594,19 +524,10 @@ class Board:
         return self._earlier.get((self._position.cells, self._position.side), 0) + 1
 
     def record(self, tags: Mapping[str, str] | None = None, result: GameResult | None = None) -> GameRecord:
-        """Return a record of the moves made on this board.
+        """Return a record of the moves made on this board, for example for `tablut.records.write_record`.
 
-        Parameters
-        ----------
-        tags : mapping of str to str, optional
-            Players, time and place: ``White``, ``Black``, ``Date`` and so on.
-        result : {'white', 'black', 'draw'}, optional
-            Result of the game. By default, it is taken from `outcome`.
-
-        Returns
-        -------
-        GameRecord
-            The moves with their captures; `tablut.records.write_record` converts the record to text.
+        ``tags`` are the players, time and place: ``White``, ``Black``, ``Date`` and so on. ``result`` is by default
+        taken from `outcome`.
 
         Raises
         ------
@@ -641,10 +562,7 @@ class Board:
     def canonical(self) -> Board:
         """Return a new board, without history, that contains the position's canonical image.
 
-        Returns
-        -------
-        Board
-            A new board. All images of a position under the variant's symmetries have the same canonical image.
+        All images of a position under the variant's symmetries have the same canonical image.
         """
         engine = self._engine
         if isinstance(engine, rules.naive.PlainEngine):

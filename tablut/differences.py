@@ -1,13 +1,11 @@
 """The search for positions where two rule sets differ, both near the start and with few men.
 
-Two rule sets differ in a position if a ply is legal under only one of them, captures different
-pieces, or ends the game differently. Rules that depend on the game history (repetition and
-the move limit) are not compared, because a position alone does not determine their effect.
+Two rule sets differ in a position if a ply is legal under only one of them, captures different pieces, or ends the game
+differently. Rules that depend on the game history (repetition and the move limit) are not compared.
 
-There are two searches. The first examines the positions that can be reached from the start, ply by ply, but only one
-position from each class under the symmetries that both games share. The second draws random placements whose men are
-crowded into a part of the board. If the rule sets differ in a placement, men are removed one by one until
-and the sample may have missed some differences.
+There are two searches. The first examines the positions that can be reached from the start, ply by ply, one for each
+class under the symmetries that both games share. The second draws random placements whose men are crowded into a part
+of the board, and removes men from them one by one as long as the difference remains. It may miss some differences.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ soldiers captured only under a and only under b, where 2 stands for two or more.
 
 
 class Effect(NamedTuple):
-    """The effect of a ply under a rule set: the captured squares and the outcome."""
+    """The effect of a ply under a rule set: the cells of the captured pieces and the outcome."""
 
     captures: tuple[int, ...]
     outcome: Outcome | None
@@ -58,13 +56,10 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A position where some plies have different effects under two rule sets.
+    """A position that is undecided under two rule sets and where some plies have different effects.
 
-    - ``position``: Position that is undecided under both rule sets.
     - ``line``: The moves that lead from the start to the position; None for a random placement.
-    - ``moves``: The plies whose effects differ. The first one shows the kind of difference that the position was chosen
-      for.
-    - ``effects``: Effects of these plies under each rule set; None where a ply is not legal.
+    - ``moves``, ``effects``: The plies whose effects differ, and their effects under each rule set, or None.
     """
 
     position: Position
@@ -77,8 +72,7 @@ class Difference:
 class Differences:
     """The differences found, and the extent of the search.
 
-    - ``found``: The earliest difference of each kind from the start, followed by the differences with few men (fewest
-      first).
+    - ``found``: The earliest difference of each kind from the start, followed by those with few men.
     - ``plies``: Number of the last ply whose positions were all compared; -1 if not even the start was compared.
     - ``compared``, ``drawn``: Number of positions compared from the start, and number of random placements.
     - ``stopped``: Reason why the search from the start ended early; empty if it did not.
@@ -182,10 +176,7 @@ class _Pair:
         base: int,
         group: tuple[Symmetry, ...],
     ) -> tuple[NDArray[np.uint64], ...]:
-        """Merge the children found by a comparison into the earlier ones, keeping one for each symmetry class.
-
-        The arrays contain, for each position, its canonical words, its words, and the parent and move that lead to it.
-        """
+        """Merge the children found by a comparison into the earlier ones, keeping one for each symmetry class."""
         canonical = self.engines[0].canonical(compared.words, group)[0]
         now = (canonical, compared.words, (compared.ways + base).astype(np.uint64))
         parts = now if before is None else tuple(np.concatenate(pair) for pair in zip(before, now, strict=True))

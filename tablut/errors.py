@@ -1,9 +1,7 @@
 """Exceptions of the toolkit, and helpers for error messages.
 
-Every message names the faulty input and suggests how to correct it.
-
-On the command line, every `TablutError` becomes one line on standard error, and its class
-determines the exit code.
+Every message names the faulty input and suggests how to correct it. On the command line, a `TablutError` becomes one
+line on standard error, and its class determines the exit code.
 """
 
 from __future__ import annotations
@@ -52,10 +50,9 @@ class TablutError(Exception):
     problem : str
         Description of what is wrong.
     subject : str
-        What the error is about, such as a file and a line.
+        What the error is about, such as a file and a line. By default, the parameter's name and value.
     parameter : str
-        Name of the parameter at fault, if the error is about a parameter. The command line prints the name of its
-        option instead.
+        Name of the parameter at fault, if there is one. The command line prints the name of its option instead.
     value : object
         Value of that parameter.
     remedy : str
@@ -65,8 +62,6 @@ class TablutError(Exception):
     ----------
     exit_code : int
         Exit code of a command that fails with the error.
-    subject, parameter, remedy : str
-        As above. If no subject was given, the subject consists of the parameter's name and value.
     """
 
     exit_code = 2
@@ -87,24 +82,15 @@ class TablutError(Exception):
         return str(self.args[0]) if self.args else ""
 
     def within(self, place: str) -> None:
-        """Prefix the subject with the error's location.
-
-        Parameters
-        ----------
-        place : str
-            Location of the error, for example a file and a line.
-        """
+        """Prefix the subject with the ``place`` of the error, for example a file and a line."""
         self.subject = ": ".join(filter(None, [place, self.subject]))
         self.parameter = ""
 
     def rename(self, name: Callable[[str], str | None]) -> None:
-        """Replace parameter names in the error with the names that a user interface gives them.
+        """Replace parameter names in the error with those that ``name`` returns.
 
-        Parameters
-        ----------
-        name : callable
-            Function that maps a parameter name to its name in the interface, or to None if the
-            interface has no such parameter.
+        ``name`` maps a parameter name to its name in a user interface, or to None if the interface has no such
+        parameter.
         """
         if self.parameter and (shown := name(self.parameter)):
             self.subject = shown + self.subject.removeprefix(self.parameter)
@@ -129,13 +115,7 @@ class InputError(TablutError, ValueError):
 
 
 class IllegalMoveError(InputError):
-    """A move that the rules do not allow; the message includes the position.
-
-    Attributes
-    ----------
-    why : str
-        The reason alone, or an empty string if the message gives no reason.
-    """
+    """A move that the rules do not allow. ``why`` is the reason, or an empty string if none is given."""
 
     def __init__(self, problem: str, why: str = "", **parts: str) -> None:
         super().__init__(problem, **parts)
@@ -275,10 +255,7 @@ TIME: Final = partial(real_number, least=1e-9)
 
 
 def numbers(**checks: Callable[[str, Any], Any]) -> Callable[[Function], Function]:
-    """Return a decorator that checks and converts the arguments of a function, except those that are None.
-
-    A check, such as `whole_number`, takes the name and the value of a parameter and returns the checked value.
-    """
+    """Return a decorator that checks and converts the arguments of a function, except those that are None."""
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)

@@ -1,9 +1,8 @@
 """PNG and animated GIF pictures of the SVG drawings created by `tablut.svg` and `tablut.strip`.
 
-A picture is rendered from the SVG text, so both show the same board. Only the SVG elements that these two modules write
-are supported, not SVG files in general. Shapes are drawn several times larger and then reduced, which smooths their
-edges. The font is DejaVu Sans, which is included in matplotlib. The files contain no date, so with the same versions of
-Pillow and FreeType, a drawing always produces the same bytes.
+Only the SVG elements that these two modules write are supported. Shapes are drawn several times larger and then
+reduced, which smooths their edges. The font is DejaVu Sans, which is included in matplotlib. The files contain no date,
+so with the same versions of Pillow and FreeType, a drawing always produces the same bytes.
 """
 
 from __future__ import annotations
@@ -41,19 +40,7 @@ _Point = tuple[float, float]
 
 
 def draw_png(drawing: str, scale: float = 2) -> bytes:
-    r"""Return a drawing as a PNG picture.
-
-    Parameters
-    ----------
-    drawing : str
-        A drawing made by `tablut.svg` or `tablut.strip`.
-    scale : float
-        Size of the picture relative to the drawing's size.
-
-    Returns
-    -------
-    bytes
-        Content of a PNG file.
+    r"""Return a ``drawing`` by `tablut.svg` or `tablut.strip` as the content of a PNG file, enlarged by ``scale``.
 
     Raises
     ------
@@ -73,21 +60,9 @@ def draw_png(drawing: str, scale: float = 2) -> bytes:
 
 
 def draw_gif(drawings: Sequence[str], seconds: float = 1, scale: float = 1) -> bytes:
-    """Return an animated GIF picture that shows drawings of equal size one after another, in an endless loop.
+    """Return the content of an animated GIF file that shows ``drawings`` of equal size in an endless loop.
 
-    Parameters
-    ----------
-    drawings : sequence of str
-        Drawings made by `tablut.svg`, at least one and at most `MOST_FRAMES`.
-    seconds : float
-        Time in seconds for which each drawing is shown. The last drawing is shown three times as long.
-    scale : float
-        Size of the picture relative to the drawings' size.
-
-    Returns
-    -------
-    bytes
-        Content of a GIF file.
+    Each is enlarged by ``scale`` and shown for the given time in ``seconds``, the last three times as long.
 
     Raises
     ------

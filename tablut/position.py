@@ -1,11 +1,7 @@
 """Immutable values for positions and moves, and their text forms.
 
-Squares are numbered ``index = rank * size + file`` from a1 = 0. A diagram is a
-tuple of rows from the top rank down; index 0 of a row is file a.
-
-A position is written as one line or as a grid, and a move for example as ``e4-e7xe8``. Parsing rejects text that is not
-a position. It does not check whether the position is possible; see
-`tablut.board.Board.status`.
+Cells are numbered ``index = rank * size + file`` from a1 = 0. A diagram is a tuple of rows from the top rank down;
+index 0 of a row is file a. Parsing does not check whether a position is possible; see `tablut.board.Board.status`.
 """
 
 from __future__ import annotations
@@ -81,10 +77,7 @@ def position_text(rows: Sequence[str], side: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _row_text(row: str) -> str:
-    """Return a row as text, writing runs of empty cells as numbers.
-
-    The results are cached, because solving in plain Python writes millions of rows, most of them many times.
-    """
+    """Return a row as text, writing runs of empty cells as numbers."""
     return "".join(str(len(list(run))) if content == "." else "".join(run) for content, run in groupby(row))
 
 
@@ -98,10 +91,7 @@ WIDEST: Final = len(FILES)
 
 
 def code_of_cells(start: Any, target: Any, size: int) -> Any:
-    """Return the 14-bit code of a move, or the codes for an array of moves.
-
-    `tablut.engine.layout` describes the codes.
-    """
+    """Return the 14-bit code of a move (`tablut.engine.layout`), or the codes for an array of moves."""
     if size <= NARROW:
         return start | target << 7
     along_row = start // size == target // size
@@ -120,14 +110,9 @@ def cells_of_code(code: Any, size: int) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Move:
-    """A move from one square to another.
+    """A move from one square to another, given by their indices ``start`` and ``target``.
 
-    Attributes
-    ----------
-    start, target : int
-        Indices of the squares.
-    size : int
-        Side length of the board in cells, which determines the square names.
+    ``size`` is the side length of the board in cells, which determines the square names.
 
     Examples
     --------
@@ -141,19 +126,10 @@ class Move:
 
     @classmethod
     def parse(cls, text: str, size: int) -> Move:
-        """Parse a move without captures; the dash is optional, and letters may be in either case.
+        """Return the move given by a ``text`` such as ``e4-e7``, which need not be legal.
 
-        Parameters
-        ----------
-        text : str
-            For example ``e4-e7``.
-        size : int
-            Side length of the board in cells.
-
-        Returns
-        -------
-        Move
-            The move, which need not be legal.
+        The dash is optional, letters may be in either case, and captures are not allowed. ``size`` is the side length
+        of the board in cells.
 
         Raises
         ------
@@ -172,19 +148,9 @@ class Move:
 
     @classmethod
     def from_code(cls, code: int, size: int) -> Move:
-        """Return the move with a given code; the inverse of `code`.
+        """Return the move with a given ``code``, which need not be legal. This is the inverse of `code`.
 
-        Parameters
-        ----------
-        code : int
-            ``start | target << 7`` on boards up to 11×11.
-        size : int
-            Side length of the board in cells.
-
-        Returns
-        -------
-        Move
-            The move, which need not be legal.
+        The code is ``start | target << 7`` on boards up to 11×11. ``size`` is the side length of the board in cells.
 
         Examples
         --------
@@ -199,17 +165,7 @@ class Move:
         return int(code_of_cells(self.start, self.target, self.size))
 
     def transformed(self, symmetry: Symmetry) -> Move:
-        """Return the move's image under a symmetry of the board.
-
-        Parameters
-        ----------
-        symmetry : Symmetry
-            A symmetry of a board of this size.
-
-        Returns
-        -------
-        Move
-            The image, on a board of the same size.
+        """Return the move's image under a ``symmetry`` of the board.
 
         Examples
         --------
@@ -231,12 +187,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MoveText:
-    """A move as described by a text, which may also name the captures and the side.
+    """A move, which need not be legal, as described by a text.
 
-    - ``move``: The move, which need not be legal.
-    - ``captures``: The captures that the text claims; None if it names none.
-    - ``side``: The side that makes the move; None if the text does not name it.
-    - ``count``: The number of captured pieces that the text claims; None if it claims none.
+    ``captures``, ``side`` and ``count`` are the captures, the side and the number of captured pieces in the text, or
+    None.
     """
 
     move: Move
@@ -270,14 +224,9 @@ class MoveText:
 class Position:
     """A placement with the side to move.
 
-    Attributes
-    ----------
-    cells : str
-        One letter for each cell in the order of cell indices: ``.``, ``b``, ``w`` or ``K``.
-    side : {'w', 'b'}
-        The side to move.
-    fields : mapping of str to str
-        Further ``name=value`` fields of the text; they are kept but have no meaning here.
+    - ``cells``: One letter for each cell in the order of cell indices: ``.``, ``b``, ``w`` or ``K``.
+    - ``side``: The side to move, ``w`` or ``b``.
+    - ``fields``: Further ``name=value`` fields of the text; they are kept but have no meaning here.
 
     Examples
     --------
@@ -316,17 +265,7 @@ class Position:
         return tuple(self.cells[rank * size : (rank + 1) * size] for rank in reversed(range(size)))
 
     def transformed(self, symmetry: Symmetry) -> Position:
-        """Return the position's image under a symmetry of the board.
-
-        Parameters
-        ----------
-        symmetry : Symmetry
-            A symmetry of a board of this size.
-
-        Returns
-        -------
-        Position
-            The image. It has the same side to move and the same fields.
+        """Return the position's image, with the same side to move and fields, under a ``symmetry`` of the board.
 
         Examples
         --------
@@ -348,21 +287,11 @@ class Position:
 
     @classmethod
     def parse(cls, text: str, size: int) -> Position:
-        r"""Parse a position from its one-line text or from a grid.
+        r"""Return the position given by a ``text``, which need not be possible.
 
-        Parameters
-        ----------
-        text : str
-            Either one line or a grid. The line begins with the rows from the top rank down, separated by ``/``, with
-            runs of empty cells as decimal numbers. They are followed by a space, the side to move (``w`` or ``b``),
-            and optional further fields. A grid consists of N lines of N characters and a line with the side to move.
-        size : int
-            Side length of the board in cells.
-
-        Returns
-        -------
-        Position
-            The position, which need not be possible.
+        The text is one line: the rows from the top rank down, separated by ``/``, with runs of empty cells as numbers,
+        a space, the side to move (``w`` or ``b``), and optional further fields. Or it is a grid of N lines of N
+        characters and a line with the side to move. ``size`` is the side length of the board in cells.
 
         Raises
         ------
@@ -421,10 +350,7 @@ class Position:
 
 
 def expand_row(row: str, size: int, shown: str, pieces: Mapping[str, str], foreign: Mapping[str, str]) -> str:
-    """Expand a row where numbers stand for runs of empty cells.
-
-    ``foreign`` maps letters that other programs use to a description for the error message.
-    """
+    """Expand a row where numbers stand for runs of empty cells. Errors describe the ``foreign`` letters."""
     cells = ""
     for item in _ITEM.findall(row):
         if item in pieces:

@@ -231,10 +231,9 @@ class Prober(PositionValues):
 
 
 class TierProber(Prober):
-    """A prober that also makes its values available to compiled code.
+    """A prober that also makes the values of `Prober.probe_words` available to compiled code.
 
-    The values are those of `Prober.probe_words`, without history; the search itself accounts for the plies already
-    made.
+    They ignore the history; the search itself accounts for the plies already made.
     """
 
     @abstractmethod

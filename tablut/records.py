@@ -129,7 +129,7 @@ def record_of(game: ArchivedGame, variant: Variant) -> GameRecord:
 
 
 def write_line(record: GameRecord, variant: Variant) -> str:
-    """Return a game as an archive line. The line includes the number of captures that the moves name for each side.
+    """Return a game as an archive line, with the number of captures that the moves name for each side.
 
     The game must begin from the start position of its rules, because the format cannot express any other position.
     """
@@ -255,34 +255,25 @@ def decoded(content: bytes, origin: str = "") -> str:
 
 
 def plain_text(text: str) -> str:
-    """Return a text with line feeds as the only line endings, and without byte order marks or a final Ctrl-Z.
-
-    A file that was copied as text several times may end its lines with two carriage returns and a line feed. Files that
-    were joined may have a byte order mark in the middle.
-    """
+    """Return a text with line feeds as the only line endings, and without byte order marks or a final Ctrl-Z."""
     plain = re.sub(r"\r{0,2}\n\r?|\r", "\n", text) if "\r" in text_value("record", text) else text
     return plain.removeprefix("\ufeff").replace("\n\ufeff", "\n").rstrip().removesuffix("\x1a")
 
 
 def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin: str = "") -> GameRecord:
-    r"""Parse a game record of any supported kind. If there are several games, parse the first.
+    r"""Return the game, or the first game, in a record of any supported kind. Its moves need not be legal.
 
     Parameters
     ----------
     text : str or bytes
-        A record in the toolkit's own format, a PGN or ``.tafl`` file, an OpenTafl record, JSON from a web site, a
-        trial of Ludii, or a game log or system log of the Bologna server. Bytes are decoded as UTF-8, or as UTF-16
-        after a byte order mark. Logs that are in neither encoding are decoded as Latin-1.
+        A record in the toolkit's own format, a PGN or ``.tafl`` file, an OpenTafl record, JSON from a web site, a trial
+        of Ludii, or a game log or system log of the Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a
+        byte order mark. Logs that are in neither encoding are decoded as Latin-1.
     variant : Variant, str or path-like, optional
-        Rules to use instead of those that the record names. If the two differ, a warning is added to
-        the record. If the record contains a digest of its rules, the given rules must match the digest.
+        Rules to use instead of those that the record names. If the two differ, a warning is added to the record. If the
+        record contains a digest of its rules, the given rules must match the digest.
     origin : str
         Name of the text in error messages, for example a file name.
-
-    Returns
-    -------
-    GameRecord
-        The game; its moves need not be legal (see `tablut.replay`).
 
     Raises
     ------
@@ -316,19 +307,11 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
 
 
 def record_text(record: GameRecord, target: Path, source: str | Path | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return a record as text in a file's format, and a list of the contents that would be lost.
+    """Return a record as text in the format of a ``target`` file, and a list of the contents that would be lost.
 
     The suffix ``.otg`` selects OpenTafl's format, ``.pgn`` selects PGN, and ``.csv`` selects the format of an archive.
-    With any other suffix, or without one, the text is in the toolkit's own format.
-
-    Parameters
-    ----------
-    record : GameRecord
-        The game.
-    target : Path
-        The file to be written.
-    source : str or Path, optional
-        The file that the record was read from.
+    With any other suffix, or without one, the text is in the toolkit's own format. ``source`` is the file that it comes
+    from.
 
     Raises
     ------
@@ -356,10 +339,7 @@ def record_text(record: GameRecord, target: Path, source: str | Path | None = No
 
 
 def record_file(target: Path | str | None, variant: VariantLike | None = None) -> FileKind:
-    """Return the kind of the files that a record may replace: records of one game in the format of the target's name.
-
-    The rules are needed if the existing record does not name its own.
-    """
+    """Return the kind of the files that a record may replace: records of one game in the same format."""
     kind = {".csv": ARCHIVE, ".otg": OTG}.get(Path(target or "").suffix.lower(), NATIVE)
     good = (GameRecord, NoRulesError) if kind is ARCHIVE else GameRecord
 

@@ -1,7 +1,6 @@
 """The replay of game records, which checks every claim of a record against the rules.
 
-A record claims moves, captures, positions and a result. `replay` makes the moves one by one and lists the claims
-that are false. It stops at the first illegal move, because the later moves then have no meaning.
+`replay` makes the moves one by one and lists the claims that are false. It stops at the first illegal move.
 """
 
 from __future__ import annotations
@@ -169,9 +168,8 @@ def read_games(
 ) -> Iterator[tuple[int, GameRecord | InputError]]:
     """Yield each game of a file of any kind, or the error that makes it unreadable, with its number in the file.
 
-    The number of a game in an archive is that of its line. Its ranks are counted from the edge that makes more games of
-    the archive legal. Games that name no rule set are read under the rules that fit them. The ``origin`` is the name of
-    the text in the error for a text of which nothing can be read.
+    The number of a game in an archive is that of its line. Its ranks are counted from the edge that makes more games
+    legal. Games that name no rule set are read under the rules that fit them. ``origin`` names the text in errors.
     """
     try:
         kind = kind_of(text, ruled=variant is not None)

@@ -41,10 +41,7 @@ _ROWS_SHOWN = 20
 
 @brief
 class Result(BaseModel):
-    """Base class of all results. Results are immutable, and unknown fields are rejected.
-
-    Notebooks show a result as tables, and the repr shortens long values.
-    """
+    """Base class of all results. They are immutable, reject unknown fields, and appear in notebooks as tables."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,18 +55,10 @@ class Result(BaseModel):
         return found
 
     def to_rows(self, table: str | None = None) -> list[dict[str, Any]]:
-        """Return one of the result's tables as a list of rows, for example to create a data frame.
+        """Return one of the result's tables as a list of dictionaries, for example to create a data frame.
 
-        Parameters
-        ----------
-        table : str, optional
-            Field that contains the table. By default, it is the first such field. A result without tables becomes a
-            single row.
-
-        Returns
-        -------
-        list of dict
-            One dictionary for each row. Exact integers are Python ints.
+        ``table`` is the field that contains the table, by default the first such field. A result without tables becomes
+        a single row.
 
         Raises
         ------

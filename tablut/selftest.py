@@ -1,8 +1,4 @@
-"""A check of an installation: ``python -m tablut.selftest`` runs a few commands and compares their answers.
-
-It needs nothing outside the installed packages and finishes in half a minute, most of which is spent on compiling
-kernels. The expected answers are those that the project's tests derive in several ways.
-"""
+"""A check of an installation: ``python -m tablut.selftest`` runs a few commands and compares their answers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reasons why a position is impossible, as flags that can be combined.
 
-Only the placement and the side to move are examined. `Status.VALID` means that no such reason was found, not that the
-position can be reached in a game. Decided positions (an escaped king, no attacker left) are valid.
+Only the placement and the side to move are examined, so `Status.VALID` does not mean that the position can be reached
+in a game. Decided positions (an escaped king, no attacker left) are valid.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def draw_line(
 ) -> list[str]:
     """Return SVG drawings of a position and of the board after each move of a line.
 
-    With ``arrows``, each board shows the next move as an arrow. Otherwise, each board shows the cells of the pieces
-    that the last move has captured, and all drawings have the same size, as an animation requires.
+    With ``arrows``, each board shows the next move as an arrow. Otherwise, each board shows the cells of the captured
+    pieces, and all drawings have the same size, as an animation requires.
     """
     variant = as_variant(variant)
     board = Board(variant, position)
@@ -81,10 +81,7 @@ def draw_line(
 
 
 def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = "") -> str:
-    """Return one SVG drawing that arranges several drawings of the same width in rows.
-
-    Cells that most boards share are written only once, which keeps the file small.
-    """
+    """Return one SVG drawing that arranges several drawings of the same width in rows."""
     shared, drawings = _shared(drawings)
     heights = [float(_attribute(drawing, "height")) for drawing in drawings]
     columns = min(columns, len(drawings))
@@ -105,11 +102,7 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = 
 
 
 def _shared(drawings: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return a definition of the cells that the boards share, and the boards with references to this definition.
-
-    If there are fewer than two drawings, or if not all of them are boards of the same size, the definition is empty and
-    the drawings are unchanged.
-    """
+    """Return a definition of the cells that the boards share, and the boards with references to this definition."""
     boards = [drawing.split("\n") for drawing in drawings]
     places = [(lines.index(svg.TERRAIN), lines.index("</g>")) for lines in boards if svg.TERRAIN in lines]
     cells = [lines[begin + 1 : end] for lines, (begin, end) in zip(boards, places, strict=False)]

@@ -1,8 +1,7 @@
 """SVG drawings of boards. The same input always produces the same bytes.
 
-A board is drawn in units of one cell, with file a on the left and rank 1 at the bottom,
-and is scaled to the requested size. Terrain is distinguished by shape as well as by
-colour: camps are marked with a triangle, escapes with a star, and the castle with a cross.
+A board is drawn in units of one cell, with file a on the left and rank 1 at the bottom. Camps are marked with a
+triangle, escapes with a star, and the castle with a cross.
 """
 
 from __future__ import annotations

@@ -1,22 +1,17 @@
 """Counts of the placements in each space that contain no locked set, and the files that store these counts.
 
 A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package includes the counts for the
-built-in rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
+built-in rule sets (``data/NAME.json``).
 
 Given a family of forbidden sets, `Transfer` counts the board fillings that contain none of them, by material. A
 *variable* is a cell, or a cycle of cells with the same contents. A *filling* assigns contents to variables, and a *set*
-prescribes the contents of some of them. By inclusion–exclusion, the number of fillings without any of the sets is a
-signed sum over all subfamilies. Each subfamily contributes the number of fillings that contain all of its sets. In
-these fillings, the subfamily's variables are *forced* and all others are free. Only the numbers of forced variables
-matter.
+prescribes the contents of some of them. By inclusion–exclusion, the number is a signed sum over all subfamilies. Each
+contributes the number of fillings that contain all of its sets: its variables are *forced* and all others are free.
 
 The sum is computed variable by variable. A set can join the subfamily when its first variable is reached. A *state*
-records the contents that are still forced on later variables. A *tally* is an integer that packs the numbers of forced
-soldiers and variables of a subfamily. The signs of all subfamilies with the same state and tally are added up, and
-most of them cancel.
-
-All numbers are Python integers. The cost grows with the number of states, which stays small because the material is
-limited and each set occupies a small area.
+records the contents that are still forced on later variables. A *tally* packs the numbers of forced soldiers and
+variables of a subfamily into an integer. The signs of all subfamilies with the same state and tally are added up, and
+most of them cancel. All numbers are Python integers.
 """
 
 from __future__ import annotations
@@ -45,8 +40,7 @@ AFFORDABLE_PIECES: Final = 3
 AFFORDABLE_STATES: Final = 200_000
 """Limits for counting when the package does not include a record.
 
-A count within these limits takes a second or two for most 9 x 9 boards, and at most about fifteen seconds for any
-11 x 11 board.
+A count within these limits takes a second or two for most 9 x 9 boards.
 """
 
 
@@ -93,7 +87,7 @@ class ExclusionRecord(Record):
 
 
 def counted_spaces(all_spaces: Mapping[str, Space]) -> dict[str, tuple[list[tuple[Space, int]], bool]]:
-    """Return the collections of placements for which locked sets are counted. Each one is a signed sum of spaces.
+    """Return the collections of placements for which locked sets are counted, each as a signed sum of spaces.
 
     The flag after each sum is true if a locked set may contain the king.
     """
@@ -111,22 +105,10 @@ def counted_spaces(all_spaces: Mapping[str, Space]) -> dict[str, tuple[list[tupl
 def count_exclusions(
     variant: VariantLike, pieces: int, observe: Callable[[str, int, int], None] | None = None
 ) -> ExclusionRecord:
-    """Count the placements that contain no locked set with at most a given number of pieces.
+    """Count the placements that contain no locked set, and return the exact counts.
 
-    Parameters
-    ----------
-    variant : Variant, str or path-like
-        The rule set.
-    pieces : int
-        The maximum number of pieces in a set.
-    observe : callable, optional
-        Function that is called after each variable (a cell or a cycle of cells) with the name of the space and
-        symmetry, the variable's number, and the number of states.
-
-    Returns
-    -------
-    ExclusionRecord
-        The locked sets and the counts. All counts are exact.
+    ``pieces`` is the maximum number of pieces in a set. ``observe`` is called after each variable with the name of the
+    space and symmetry, the variable's number, and the number of states. ``variant`` is the rule set.
 
     Examples
     --------
@@ -184,11 +166,7 @@ class _TooManyStatesError(Exception):
 
 
 def affordable_exclusions(variant: VariantLike) -> ExclusionRecord | None:
-    """Return the built-in record for a game, or compute a record if this takes only seconds.
-
-    The computed record covers sets of up to `AFFORDABLE_PIECES` pieces. Return None if the computation needs more than
-    `AFFORDABLE_STATES` states.
-    """
+    """Return the built-in record for a game, or compute a record if this takes only seconds. Otherwise return None."""
     variant = as_variant(variant)
     left = AFFORDABLE_STATES
 
@@ -246,10 +224,7 @@ class Variable(NamedTuple):
 
 
 class KingTerm(NamedTuple):
-    """A term in the sum over kings: a king, the contents that are forced around it, and a coefficient.
-
-    Each counted filling has exactly one king.
-    """
+    """A term in the sum over kings: a king, the contents that are forced around it, and a coefficient."""
 
     filling: Filling
     coefficient: int = 1
@@ -275,10 +250,7 @@ def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
 
 
 class _Subfamily(NamedTuple):
-    """Locked sets whose first variable is the same, with the contents that they force and their coefficient.
-
-    It is called an *option* at this variable.
-    """
+    """Locked sets whose first variable is the same, with the contents that they force and their coefficient."""
 
     value: int
     mask: int
@@ -302,8 +274,8 @@ class _Join(NamedTuple):
 class Transfer:
     """A count of the fillings that contain a king, as described by king terms, and none of the given sets.
 
-    A variable becomes a *seat* if exactly one king term has its king there, and this term has the coefficient 1 and
-    forces no contents around the king. The king can take any of the seats.
+    A variable becomes a *seat*, which the king can take, if exactly one king term has its king there, and this term has
+    the coefficient 1 and forces no contents around the king.
     """
 
     def __init__(
@@ -487,7 +459,7 @@ class Transfer:
     def _join(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
         """Extend a state's fillings by an option, and add the results to ``target``.
 
-        The option can place soldiers on seats. The king can no longer take these seats.
+        The option can place soldiers on seats, which the king can then no longer take.
         """
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         seats, lost = way.lost_seats, _CHOSEN + self._seat
@@ -546,10 +518,7 @@ def surviving(
     sets: Collection[LockedSet],
     observe: Callable[[int, int], None] | None = None,
 ) -> CountsByMaterial:
-    """Return the number of placements that a symmetry preserves and that contain no locked set, by material.
-
-    The placements are given as a signed sum of spaces.
-    """
+    """Return the number of placements that a symmetry preserves and that contain no locked set, by material."""
     space = signed[0][0]
     variant = space.variant
     regions = variant.regions
@@ -583,8 +552,8 @@ def _terms(
 ) -> Counter[Filling]:
     """Return a king's placement as a signed sum of fillings that force soldiers around the king.
 
-    The count for an empty cell is rewritten as the count for any contents of the cell, minus the count for an attacker,
-    minus the count for a defender. As a result, no contents are forced on cells whose contents do not matter.
+    An empty cell is replaced by any contents, minus an attacker, minus a defender, so that no cell is forced to be
+    empty.
     """
     cycles = symmetry.cycles(placement.watched)
     belongs = {chosen: int(placement.admits(contents)) for chosen, contents in placement.contents(symmetry, camp_cells)}

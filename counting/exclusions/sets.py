@@ -1,10 +1,9 @@
 """Definition of locked sets in terms of the naive rules, and a search for a rule set's minimal locked sets.
 
-A set of pieces is locked if none of its pieces could have been the last to arrive and if the set is not part of the
-starting position (``docs/reachable.md``). A locked set is minimal if no proper subset is locked. `Arrivals` decides
-whether a piece could have arrived last. The search grows sets, beginning with each single piece that is not part of the
-starting position. In each step, the search takes the first piece that could still have arrived last, and adds pieces
-that rule this out.
+A set of pieces is locked if none of its pieces could have been the last to arrive (`Arrivals`) and if the set is not
+part of the starting position (``docs/reachable.md``). It is minimal if no proper subset is locked. The search begins
+with single pieces that are not part of the starting position. In each step, it takes the first piece that could still
+have arrived last, and adds pieces that rule this out.
 """
 
 from __future__ import annotations
@@ -30,11 +29,7 @@ _STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
 WALL_PIECES: Final = 4
-"""Maximum size of a set that cannot contain a shieldwall.
-
-A shieldwall capture involves at least five pieces: two captured pieces, one piece in front of each of them, and one at
-an end of the row.
-"""
+"""Maximum size of a set that cannot contain a shieldwall, which involves at least five pieces."""
 
 _AWAY: Cell = (-9, -9)
 """A cell outside the board, used as an arriving piece's origin if the origin does not matter."""
@@ -68,13 +63,13 @@ class Arrivals:
     def locked(self, position: NaivePosition, depth: int = 1) -> frozenset[Cell]:
         """Return the cells of a placement's locked pieces.
 
-        Pieces that could have arrived last among the remaining pieces are removed one by one. The pieces that are left
-        are locked, unless the starting position contains all of them. In this case, the result is empty.
+        Pieces that could have arrived last are removed one by one. Those that are left are locked, unless the starting
+        position contains all of them.
         """
         return self._core(dict(position.pieces), depth)
 
     def _core(self, left: dict[Cell, str], depth: int) -> frozenset[Cell]:
-        """Repeatedly remove a piece that could have arrived last; return the cells of the pieces that are left.
+        """Repeatedly remove a piece that could have arrived last, and return the cells of the pieces that are left.
 
         Return an empty set if the starting position contains all of these pieces.
         """
@@ -88,9 +83,7 @@ class Arrivals:
         """Return the cells of a king in a room and of the pieces that form the room, or an empty set.
 
         The king could not have entered the room while these pieces were on their cells. Wherever the king stands in the
-        room, none of them could have arrived last (see `could_arrive`, depth 2). Other pieces are removed one by one.
-        The result is empty if the starting position contains all pieces that are left, with the king somewhere in the
-        room.
+        room, none of them could have arrived last (see `could_arrive`, depth 2).
         """
         left = dict(position.pieces)
         while True:
@@ -103,10 +96,7 @@ class Arrivals:
         return frozenset() if any(room.items() <= self.start.pieces.items() for room in rooms) else frozenset(left)
 
     def _king_moved(self, pieces: dict[Cell, str]) -> list[dict[Cell, str]]:
-        """Return one set for each cell where the king could have stood earlier if the other pieces had not moved.
-
-        The first is the given set. Sets that contain a locked set are omitted.
-        """
+        """Return a set for each cell where the king could have stood earlier, unless it contains a locked set."""
         found = [pieces]
         for room in found:
             king = next(cell for cell, piece in room.items() if piece == "K")
@@ -120,8 +110,7 @@ class Arrivals:
     def could_arrive(self, left: Mapping[Cell, str], cell: Cell, depth: int = 1) -> bool:
         """Return whether a piece in a set could have arrived last without capturing another piece in the set.
 
-        If the depth is greater than 1, the set before the arrival must not be locked either. This is tested with
-        ``depth - 1``.
+        If the depth is greater than 1, the set before the arrival must not be locked for ``depth - 1``.
         """
         others = {other: kind for other, kind in left.items() if other != cell}
         ways = self._origins(left, cell)
@@ -142,10 +131,7 @@ class Arrivals:
                 yield origin
 
     def _captures(self, left: Mapping[Cell, str], cell: Cell) -> bool:
-        """Return whether a piece that arrives last captures another piece in the set.
-
-        If the set has no king, the capture must happen wherever the king stands.
-        """
+        """Return whether a piece that arrives last captures another piece in the set."""
         piece = left[cell]
         others = {_AWAY if other == cell else other: kind for other, kind in left.items()}
         if "K" in left.values():
@@ -186,19 +172,12 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
 
 
 def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
-    """Return the sets without a king.
-
-    No reachable final position contains one of these sets. Sets with a king are excluded only from undecided positions.
-    """
+    """Return the sets without a king. Final positions with one of these sets are excluded, too."""
     return tuple(locked for locked in sets if all(piece != "K" for _, piece in locked))
 
 
 def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmetry, ...]:
-    """Return the rules' symmetries that map a family of sets to itself.
-
-    These include the starting position's symmetries. Further symmetries are possible, because a family depends on only
-    part of the starting position.
-    """
+    """Return the rules' symmetries that map a family of sets to itself."""
     family = frozenset(sets)
     return tuple(
         symmetry for symmetry in variant.symmetries if all(_image(locked, symmetry) in family for locked in family)
@@ -251,10 +230,7 @@ class _SetSearch:
         return cell % self.size, cell // self.size
 
     def grow(self, grown: frozenset[tuple[Cell, str]]) -> None:
-        """Take the first piece that could have arrived last, and extend the set in all ways that rule this out.
-
-        Continue with each extended set.
-        """
+        """Take the first piece that could have arrived last, and extend the set in all ways that rule this out."""
         if grown in self._seen:
             return
         self._seen.add(grown)
@@ -274,10 +250,7 @@ class _SetSearch:
             self.grow(grown | more)
 
     def _additions(self, pieces: _Pieces, cell: Cell, limit: int) -> set[frozenset[tuple[Cell, str]]]:
-        """Return all additions of at most ``limit`` pieces that could shut a piece in or make it capture on arrival.
-
-        Each addition completes a small group of pieces near the given piece. Superfluous additions are harmless.
-        """
+        """Return all additions of at most ``limit`` pieces that could shut a piece in or make it capture on arrival."""
         groups = chain(
             self._captures_of(pieces, cell, limit),
             self._ways_shut(pieces, cell, limit),
@@ -295,19 +268,13 @@ class _SetSearch:
         }
 
     def _captures_of(self, pieces: _Pieces, cell: Cell, limit: int) -> Iterator[_Pieces]:
-        """Yield groups of pieces that let the piece on a cell capture on arrival.
-
-        A group consists of a victim, an anvil, or both, in one direction.
-        """
+        """Yield groups of pieces that let the piece on a cell capture on arrival: a victim, an anvil, or both."""
         for near, far in _lines(cell):
             for cells in ((near,), (far,), (near, far)):
                 yield from _fillings(pieces, cells, limit)
 
     def _ways_shut(self, pieces: _Pieces, cell: Cell, limit: int) -> Iterator[_Pieces]:
-        """Yield groups of pieces that could shut a piece in.
-
-        In each direction, a group contains no piece, a piece next to the given piece, or a piece one cell further away.
-        """
+        """Yield groups of pieces that could shut a piece in, at most one piece in each direction."""
         for blockers in product(*[(None, near, far) for near, far in _lines(cell)]):
             yield from _fillings(pieces, [blocker for blocker in blockers if blocker is not None], limit)
 
@@ -321,10 +288,7 @@ class _SetSearch:
                 yield {king: "K", **dict.fromkeys(held, "b")}
 
     def _castles_besieged(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
-        """Yield groups of pieces that determine whether a castle near a cell serves as an anvil.
-
-        A group consists of a king, up to three attackers around the castle, and a victim next to the cell.
-        """
+        """Yield groups of pieces that determine whether a castle near a cell serves as an anvil."""
         around = [near for near, _ in _lines(self.castle)]
         kings: list[_Pieces] = [{}, *({king: "K"} for king in self.reach.cells["K"] if "K" in _letters(pieces))]
         for victim in (near for near, far in _lines(cell) if self.castle in (near, far)):

@@ -1,13 +1,11 @@
 """A compiled beam search backward from a target position to the start, guided by the pieces' distances from home.
 
 The *homes* of a side are the cells on which its pieces stand at the start. An *un-move* takes back a ply
-(`tablut.engine.unmoves`). The search begins at the target and takes back plies. Positions that a lemma excludes are
-dropped. Of the other positions in each ply, the search keeps the best ones: those whose pieces are nearest to their
-homes. No position is visited twice, so the game that is found does not repeat a position. No position in this game is
-decided, because un-moves take back only plies that did not end the game. Rules on repetition and move limits are
-ignored. If a search ends without ever dropping a position for lack of space, it has visited the target's whole backward
-tree. This does not prove that the target is unreachable, because positions are identified only by 64-bit keys.
-`counting.reachable.proof_games` lists the tree exactly.
+(`tablut.engine.unmoves`). The search begins at the target and takes back plies. Of the positions in each ply that no
+lemma excludes, it keeps those whose pieces are nearest to their homes. No position is visited twice, and none is
+decided, because un-moves take back only plies that did not end the game. Repetition and move limits are ignored. A
+search that fails without dropping a position for lack of space proves nothing, because positions are identified by
+64-bit keys; `counting.reachable.proof_games` lists the tree exactly.
 """
 
 from __future__ import annotations
@@ -59,10 +57,9 @@ CALM: Final = 2
 class HomeTables(NamedTuple):
     """The costs of pieces at each distance from home, for each side (0: white, 1: black). C is the number of cells.
 
-    - ``most``: The larger of the two sides' numbers of homes. This number determines the shape of the arrays.
-    - ``counts``: The number of homes of each side.
-    - ``homes``: The homes: cells on which soldiers stand at the start.
-    - ``ways``: At index ``(side * most + home) * C + cell``, the cost for a soldier on the cell if it must return to
+    - ``homes``, ``counts``, ``most``: The cells where soldiers stand at the start, their number for each side, and the
+      larger of the two numbers.
+    - ``ways``: At index ``(side * most + home) * C + cell``, the cost for a soldier on the cell that must return to
       this home.
     - ``king_costs``: The king's cost on each cell.
     - ``black_stuck``: 1 if no attacker could have arrived last when all attackers are at home, otherwise 0.
@@ -79,9 +76,8 @@ class HomeTables(NamedTuple):
 def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]:
     """Return an estimated number of slides from each cell back to a home, or 9 if the piece can never return.
 
-    All other pieces are assumed to be at home, as they are when the last pieces return home. If the other pieces block
-    every path, the estimate is the number of slides on an empty board plus 3, which allows for moving a blocking piece
-    away and back. The search uses the costs only for comparisons. No proof depends on this number.
+    All other pieces are assumed to be at home. If they block every path, the estimate is the number of slides on an
+    empty board plus 3. No proof depends on it.
     """
     start = [letter != "." for letter in diagram_cells(variant.start)]
     start[home] = False
@@ -125,10 +121,7 @@ def _stuck(variant: Variant, attackers: list[int]) -> bool:
 
 
 def build_homes(variant: Variant, *, loose: bool = False) -> HomeTables:
-    """Return a variant's cost tables.
-
-    If ``loose`` is true, attackers cost only one unit for each slide home, so that they leave their homes easily.
-    """
+    """Return a variant's cost tables. If ``loose`` is true, attackers can leave their homes at a low cost."""
     cells, origins = diagram_cells(variant.start), build_origins(variant)
     started = [[cell for cell, letter in enumerate(cells) if letter == kind] for kind in "wb"]
     most = max(map(len, started))
@@ -170,22 +163,14 @@ class BeamTables(NamedTuple):
 class BeamMemory(NamedTuple):
     """Scratch arrays for a search and their capacities; see `new_beam_memory`.
 
-    - ``width``: The number of positions that are kept for each ply.
-    - ``plies``: The maximum length of a game.
-    - ``room``: The maximum number of predecessors of a position.
-    - ``candidates``: The capacity for predecessors of a ply's positions.
-    - ``mask``: One less than the size of `known`.
-    - ``boards``: The positions in this ply and the next.
-    - ``keys``: The Zobrist keys of these positions.
-    - ``nodes``: The tree nodes of these positions.
-    - ``parents``: The tree: each position's parent node.
-    - ``records``: The un-move that leads to each node of the tree.
-    - ``known``: A hash table (open addressing) of the keys of all positions seen; 0 marks a free slot.
-    - ``scores``, ``origins``: The candidates for the next ply: score, and index of the source among this ply's
-      positions.
-    - ``moves``: The un-moves of the candidates.
-    - ``order``: The indices of the candidates, sorted by score.
-    - ``bins``: The number of candidates with each score, for sorting.
+    - ``width``, ``plies``: The number of positions that are kept for each ply, and the maximum length of a game.
+    - ``room``, ``candidates``: The maximum numbers of predecessors of a position, and of a ply's positions.
+    - ``known``, ``mask``: A hash table (open addressing) of the keys of all positions seen, 0 for a free slot, and its
+      size minus one.
+    - ``boards``, ``keys``, ``nodes``: The positions in this ply and the next, their Zobrist keys, and their tree nodes.
+    - ``parents``, ``records``: The tree: each node's parent, and the un-move that leads to the node.
+    - ``scores``, ``origins``, ``moves``: The candidates for the next ply: score, index of the source, and un-move.
+    - ``order``, ``bins``: The candidates sorted by score, and the number of candidates with each score.
     - ``costs``: A defender's cost on each cell, followed by an attacker's cost on each cell.
     - ``strays``: The cells of the soldiers that are away from home, on the side whose ply is taken back.
     """
@@ -244,12 +229,10 @@ def new_beam_memory(variant: Variant, width: int, plies: int) -> BeamMemory:
 
 
 class HomesOf(NamedTuple):
-    """One side's costs and homes. Only kernels create instances of this class.
+    """One side's costs and homes, created by kernels; see `HomeTables`.
 
     - ``own``, ``victims``: The costs on each cell for this side's soldiers and for the other side's soldiers.
-    - ``homes``: The homes of this side's soldiers.
-    - ``ways``: The costs for each home; see `HomeTables`.
-    - ``places``: The number of homes.
+    - ``homes``, ``ways``, ``places``: The homes of this side's soldiers, the costs for each home, and their number.
     """
 
     own: NDArray[np.int32]
@@ -352,10 +335,7 @@ def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
 def _gain_of_home(
     beam: BeamTables, memory: BeamMemory, priced: PricedPosition, homes: HomesOf, start: int, target: int
 ) -> int:
-    """Return the decrease in cost because an un-move frees a home.
-
-    The moved soldier or another soldier away from home can use the home. The larger saving counts.
-    """
+    """Return the decrease in cost because an un-move frees a home for the moved soldier or another one."""
     saved = I64(0)
     for home in range(homes.places):
         if homes.homes[home] == target:
@@ -372,8 +352,7 @@ def _gain_of_home(
 def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, start: int, target: int) -> bool:
     """Return whether an un-move takes the last attacker home too early.
 
-    When all attackers are at home and none of them could have arrived last, no further ply by black can be taken back.
-    In this case, at most one ply by white can remain: the first ply of the game, if white begins.
+    When all attackers are at home and none of them could have arrived last, at most the first ply of white can remain.
     """
     return (
         priced.side == 1
@@ -409,7 +388,7 @@ def _score_before(beam: BeamTables, memory: BeamMemory, priced: PricedPosition, 
 def _add_candidates(
     beam: BeamTables, memory: BeamMemory, place: int, count: int, state: np.uint64, shaken: bool
 ) -> tuple[int, np.uint64]:
-    """Write a position's predecessors as candidates. Return the new count and the random generator's state."""
+    """Add a position's predecessors to the candidates. Return their new number and the random generator's state."""
     rules, priced = beam.lemmas.rules, _priced(beam, memory, place)
     homes = _homes_of(beam, memory, priced.side)
     board = advance(memory.boards, place * board_items(rules.size))
@@ -459,8 +438,7 @@ def _add_child(
 ) -> tuple[bool, bool]:
     """Take back a candidate's ply. Return whether the position is new, and whether it is kept.
 
-    The position is written to the slot ``there`` and added to the tree. It is not kept if a lemma excludes it, or if
-    no slot is left (``there`` is -1).
+    It is written to the slot ``there`` and added to the tree, unless a lemma excludes it or no slot is left (-1).
     """
     rules = beam.lemmas.rules
     stride = board_items(rules.size)
@@ -500,10 +478,7 @@ def _search(
     state: np.uint64,
     game: NDArray[np.int32],
 ) -> int:
-    """Search from the first board. If a game is found, write it and return its length.
-
-    Otherwise return `EXHAUSTED` or `GAVE_UP`.
-    """
+    """Search from the first board. Write a game and return its length, or return `EXHAUSTED` or `GAVE_UP`."""
     rules = beam.lemmas.rules
     stride = board_items(rules.size)
     for place in range(memory.mask + 1):

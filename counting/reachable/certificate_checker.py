@@ -1,15 +1,12 @@
 """An independent certificate checker, with naive versions of lemmas, predecessors, backward trees and numbers.
 
 The checker uses `tablut.rules.NaiveGame` and the variant's data, but not the search, the compiled lemmas or the
-compiled sampler. It numbers positions itself, from the variant's regions and the definition in the docs, so it would
-find an error in `tablut.indexing`. Numbers are drawn with numpy's generator. The intervals are computed with a
-different scipy function from the one used for the estimate.
+compiled sampler. It numbers positions itself, from the variant's regions and the definition in the docs. Numbers are
+drawn with numpy's generator. The intervals are computed with a different scipy function.
 
-The checker and the estimate have this code in common: `tablut.indexing.EndingIndex` ranks final placements, `ENDED_AS`
-lists their outcomes, and `counting.reachable.certificates` reads and writes the file. In addition, both use
-`counting.exclusions.sets.Arrivals`, which decides whether a piece of a set could have arrived last. The estimate uses
-it only to find pockets and rooms (with `PlainReach`), and the checker only for locked sets: `Checker.pocket` checks
-pockets and rooms with different code, move by move.
+The checker and the estimate have this code in common: `tablut.indexing.EndingIndex`, `ENDED_AS`,
+`counting.reachable.certificates`, and `counting.exclusions.sets.Arrivals`, which decides whether a piece of a set could
+have arrived last. The checker uses the last one only for locked sets, and checks pockets and rooms move by move.
 """
 
 from __future__ import annotations
@@ -117,8 +114,8 @@ class PlainReach(Arrivals):
     def no_last_move(self, position: NaivePosition) -> bool:
         """Return whether no ply can have led to a position, or only plies from positions where the game was over.
 
-        The game was over if white is encircled after its own ply, because white was then already encircled before this
-        ply. It was also over if the king had a fort before every ply by black that can have led to the position.
+        The game was over if white is encircled after its own ply, or if the king had a fort before every possible ply
+        by black.
         """
         rules, before = self.variant.rules, self.predecessors(position)
         if rules.encirclement != "none" and position.side == "b" and not begins_encircled(self.variant):
@@ -165,10 +162,7 @@ class PlainReach(Arrivals):
                         yield earlier, (origin, cell)
 
     def _lost_rows(self, position: NaivePosition, target: Cell, victim: str) -> Iterator[frozenset[Cell]]:
-        """Yield the empty cells of each row on the edge that a piece may have captured when it arrived.
-
-        Pieces that are still in such a row, such as the king, were not captured.
-        """
+        """Yield the empty cells of each row on the edge that a piece may have captured when it arrived."""
         pieces = position.pieces
         for ends, row, fronts in self.walls:
             empty = frozenset(row) - pieces.keys()
@@ -194,10 +188,7 @@ class PlainReach(Arrivals):
         return found + [(ends, row, fronts) for ends, row, fronts in columns]
 
     def _leads(self, earlier: NaivePosition, move: NaiveMove, position: NaivePosition, outcome: Outcome | None) -> bool:
-        """Return whether a move is legal in an earlier position and leads to a position with the given outcome.
-
-        Forts and encirclement are ignored.
-        """
+        """Return whether a move is legal in an earlier position and leads to a position with the given outcome."""
         if "b" not in earlier.pieces.values() or move not in self.game.legal_moves(earlier):
             return False
         result = self.game.apply(earlier, move)
@@ -428,17 +419,14 @@ class Checker:
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
     def lock(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on the given squares are locked. A position with locked pieces is unreachable."""
+        """Check that the pieces on the given cells are locked. A position with locked pieces is unreachable."""
         pieces = self._pieces_on(position, squares)
         if isinstance(pieces, str):
             return pieces
         return _CAME_LAST if any(self.reach.could_arrive(pieces, cell) for cell in pieces) else None
 
     def pocket(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on the given squares form a pocket, or a king in a room.
-
-        A position with a pocket or a king in a room is unreachable.
-        """
+        """Check that the pieces on the given cells form a pocket, or a king in a room."""
         pieces = self._pieces_on(position, squares)
         if isinstance(pieces, str):
             return pieces
@@ -455,7 +443,7 @@ class Checker:
         return None
 
     def _pieces_on(self, position: NaivePosition, squares: str) -> dict[Cell, str] | str:
-        """Return the pieces on the given squares, or a message that says why they prove nothing."""
+        """Return the pieces on the given cells, or a message that says why they prove nothing."""
         cells: set[Cell] = set()
         for name in squares.split():
             try:
@@ -471,7 +459,7 @@ class Checker:
     def _before(self, pieces: dict[Cell, str], cell: Cell, depth: int) -> Iterator[dict[Cell, str]]:
         """Yield the sets that a set can have been before a piece arrived last without capturing another piece in it.
 
-        Only the set's pieces and a king are on the board. If the depth is 2, sets that were already locked are omitted.
+        If the depth is 2, sets that were already locked are omitted.
         """
         game, piece = self.reach.game, pieces[cell]
         others = {other: kind for other, kind in pieces.items() if other != cell}
@@ -494,10 +482,7 @@ class Checker:
                 yield dict(before.pieces)
 
     def _came_last(self, pieces: dict[Cell, str], cell: Cell, depth: int) -> bool:
-        """Return whether a piece of a set could have arrived last by a move that captures no other piece in the set.
-
-        If the depth is 2, the set must also not have been locked before this move.
-        """
+        """Return whether a piece of a set could have arrived last by a move that captures no other piece in the set."""
         return next(self._before(pieces, cell, depth), None) is not None
 
     def _out_of_reach(self, pieces: Mapping[Cell, str], depth: int) -> bool:
@@ -525,10 +510,7 @@ class Checker:
         return None if holds[name](position) else f"the lemma {name!r} does not hold"
 
     def tree(self, position: NaivePosition, size: int) -> str | None:
-        """Check that a position's backward tree does not contain the start.
-
-        The tree must be complete, with at most ``size`` positions.
-        """
+        """Check that a position's backward tree has at most ``size`` positions and does not contain the start."""
         if size > MOST_TREE:
             return f"the tree has {size:,} positions, but only trees of at most {MOST_TREE:,} are checked"
         tree = self.reach.backward_tree(position, size, self.closed)
@@ -553,16 +535,10 @@ class Checker:
 def check_file(
     path: Path, variant_named: Callable[[str], Variant], advance: Callable[[int], None] = lambda _count: None
 ) -> tuple[Header, CheckedSamples]:
-    """Check every certificate in a file.
+    """Check every certificate in a file, and return its header and the failures.
 
-    Parameters
-    ----------
-    path : Path
-        The certificate file.
-    variant_named : callable
-        Function that returns the variant with a given name, such as `tablut.variants.load_variant`.
-    advance : callable
-        Function that is called with the number of certificates checked since the last call, to report progress.
+    ``variant_named`` returns the variant with a given name. ``advance`` is called with the number of certificates
+    checked since the last call. ``path`` is the file.
 
     Returns
     -------

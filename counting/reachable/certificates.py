@@ -1,8 +1,7 @@
 """Certificates for samples: for each sample, a game that reaches it or a reason why it is unreachable, as JSON lines.
 
-The first line is a header with the game, the sample range and the totals. Each other line describes one sample, in
-order. A file is compressed if its name ends in ``.gz``. A file is read line by line, with limits on its size. Its
-contents are not trusted: `counting.reachable.certificate_checker` checks them.
+The first line is a header with the game, the sample range and the totals. A file is compressed if its name ends in
+``.gz``. Its contents are not trusted: `counting.reachable.certificate_checker` checks them.
 """
 
 from __future__ import annotations

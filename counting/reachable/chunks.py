@@ -1,8 +1,7 @@
 """The chunks of an estimate, the folder for their results and certificates, and the exact intervals.
 
-A chunk is a range of samples that are decided together. Its result depends only on the seed and on the range. A chunk's
-result and certificates are stored in one file (`tablut.work.parts`). The folder does not record the number of samples
-for the lemmas, so more of these samples can be added later.
+A chunk is a range of samples that are decided together. Its result depends only on the seed and on the range, and is
+stored in one file with its certificates (`tablut.work.parts`). More samples for the lemmas can be added later.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ from tablut.work.sealed_records import Count, Digest, Part, Record, digest_of, r
 
 
 class SampleTally(NamedTuple):
-    """Sample counts by result.
-
-    ``inside`` is the share of the space that remains when the placements counted as unreachable are excluded.
-    """
+    """Sample counts by result. ``inside`` is the share of the space that remains after the exact exclusions."""
 
     n: int
     reachable: int
@@ -70,11 +66,9 @@ def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
     """Return the confidence interval for the reachable share at the level ``1 - alpha`` or better.
 
     Unknown samples count as unreachable for the lower end and as reachable for the upper end. If more samples were used
-    for the lemmas than for the search for games, the share is a product of two factors. These are the share of samples
-    that pass the lemmas, and the share of reachable samples among them. Each factor has an interval at the level ``1 -
-    alpha / 2``, so both intervals hold simultaneously at the level ``1 - alpha`` or better, even if they are not
-    independent. Part of the space is known to be unreachable, and its size is known exactly. Samples in this part are
-    left out, and the exact share of the remaining space is a further factor.
+    for the lemmas, the share is a product of two factors: the share of samples that pass the lemmas, and the share of
+    reachable samples among them. Each has an interval at the level ``1 - alpha / 2``, so both hold simultaneously, even
+    if they are not independent. The exact share of the space that is not known to be unreachable is a further factor.
     """
     inside = float(tally.inside)
     if tally.lemma_samples == tally.n:
@@ -96,9 +90,8 @@ def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
 def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[float, float]:
     """Return the confidence interval for the reachable share of classes, given the interval for positions.
 
-    The number of classes is the sum, over all positions, of 1 / (size of the position's class). Hence the number of
-    reached classes is at least the number of reached positions divided by the group order. The excess over this
-    quotient is at most the total number of classes minus the total number of positions divided by the group order.
+    The number of reached classes is at least the number of reached positions divided by the group order. The excess is
+    at most the total number of classes minus the total number of positions divided by the group order.
     """
     each = Fraction(sizes.counted, sizes.symmetries * sizes.classes)
     low, high = Fraction(interval[0]) * each, Fraction(interval[1]) * each + 1 - each
@@ -221,11 +214,7 @@ class ChunkPlan:
         )
 
     def place(self, chunk: Chunk) -> tuple[Owner, Path]:
-        """Return the owner and path of a chunk's file.
-
-        The owner depends on the number of samples in the chunk. If an estimate is continued with more samples for the
-        lemmas, its last chunk therefore gets a different owner.
-        """
+        """Return the owner and path of a chunk's file. The owner depends on the number of samples in the chunk."""
         size = _GAME_SAMPLES if chunk.stage == "samples" else self._lemma_samples
         plan = digest_of([self.head, chunk.name, chunk.count])
         owner = Owner(plan=plan, step=int(chunk.stage == "lemmas"), number=chunk.first // size)

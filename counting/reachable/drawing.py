@@ -1,19 +1,15 @@
 """Exactly uniform samples of the counted positions, drawn independently of each other in compiled code.
 
-A *position number* is ``2 * rank + side``. The rank is computed by `tablut.indexing.PlacementIndex`. The side is 0 if
-white is to move and 1 if black is to move. Every sample has a separate random stream and can be drawn again without the
-others. The stream of sample ``i`` with seed ``s`` comes from the generator Philox-4x64-10 [1]_ with the key ``s`` and
-the second counter word ``i``. The stream consists of pairs of words, each truncated to the number of bits of the
-largest position number. If this number has more than 128 bits, as on 11×11 boards, the stream consists of groups of as
-many words as this number needs. The sample is the first number in the stream below the size of the space. All numbers
-are therefore equally probable, and no sample depends on how the work was divided. `draw_number` uses numpy's
-implementation of Philox. `drawn` is a compiled version for samples that are tested only by the lemmas. Both return the
-same numbers.
+A *position number* is ``2 * rank + side``, where `tablut.indexing.PlacementIndex` computes the rank and the side is 1
+if black is to move. Sample ``i`` with seed ``s`` has a random stream of its own, from the generator Philox-4x64-10 [1]_
+with the key ``s`` and the second counter word ``i``. The stream consists of pairs of words (or groups, if a number has
+more than 128 bits), truncated to the number of bits of the largest position number. The sample is the first number in
+the stream below the size of the space. All numbers are therefore equally probable, and no sample depends on how the
+work was divided. `draw_number` uses numpy's implementation of Philox, and `drawn` a compiled one.
 
 In kernels, position numbers have two or four words, and the ranks of soldiers have half as many (`word_count`). The
-kernels are compiled separately for each case, according to the type of the argument ``size``. See
-`counting.census.words` for numbers of several words, and `tablut.engine.jit` for the types. Sets of cells are stored as
-two words, the low one first.
+kernels are compiled separately for each case, according to the type of the argument ``size``. Sets of cells are stored
+as two words, the low one first.
 
 References
 ----------
@@ -62,7 +58,7 @@ from tablut.variants.model import derived
 
 @inlined
 def bucket_of(number: Words) -> int:
-    """Return a number's bucket, which is determined by the number's length and its five leading bits.
+    """Return a number's bucket, which depends on the number's length and its five leading bits.
 
     The bucket increases with the number.
     """
@@ -81,23 +77,19 @@ _BUCKETS: Final = 1024
 class DrawTables(NamedTuple):
     """Kernel tables for the counted space. A position number has W words, and a rank of soldiers has W / 2 words.
 
-    - ``cells``, ``kings``, ``tiers``, ``king_bits``: The number of cells, the number of cells for the king, the number
-      of tiers, and the number of bits for the king's cell. A tier consists of all placements with the same material.
-    - ``group``: The number of random words for a position number.
-    - ``mask``: A mask with the bits of a position number.
+    - ``cells``, ``kings``, ``tiers``, ``king_bits``: The numbers of cells, of cells for the king, of tiers (placements
+      with the same material), and of bits for the king's cell.
+    - ``group``, ``mask``: The number of random words for a position number, and a mask with its bits.
     - ``offset``: The first rank of each tier.
-    - ``before``: For each tier and each king's cell, the number of the tier's placements with the king on an earlier
-      cell.
+    - ``before``: For each tier and king's cell, the number of the tier's placements with the king on an earlier cell.
     - ``material``: The numbers of attackers and defenders in each tier.
-    - ``king_cells``: The cells on which the king may stand, in ascending order.
-    - ``closed``: The cells on which no attacker may stand.
+    - ``king_cells``, ``closed``: The king's cells in ascending order, and the cells where no attacker may stand.
     - ``binomial``: The binomial coefficient C(n, k) at index ``k * (cells + 2) + n``.
-    - ``tier_shift``: The shift that turns a position number into an index of ``tier_at``.
-    - ``tier_at``: The tier of the smallest position number with the given highest bits.
+    - ``tier_at``, ``tier_shift``: The tier of the smallest position number with the given highest bits, and the shift
+      that turns a position number into these bits.
     - ``king_scale``: For each tier, the number of king's cells divided by the tier's size.
-    - ``buckets``: The number of buckets of ranks.
-    - ``places``: At index ``k * buckets + bucket_of(rank)``, the last place of the k-combination with the least rank in
-      the bucket.
+    - ``places``, ``buckets``: At index ``k * buckets + bucket_of(rank)``, the last place of the k-combination with the
+      least rank in the bucket.
     - ``cell_at``: At index ``k * cells + place``, the cell of a place if the king is on its ``k``-th cell. For each
       king's cell, the places number the cells that are open to defenders.
     """
@@ -167,8 +159,7 @@ def word_count(variant: Variant, positions: int) -> int:
     """Return the number of words of a position number in the kernels: 2 or 4.
 
     With two words, position numbers fit into 127 bits and ranks of soldiers into 63 bits. Four words suffice for every
-    board of at most 121 cells. Such a board has less than 2 * 121 * 3**120 < 2**199 positions and at most C(122, 61) <
-    2**119 sets of soldiers. `table_of` refuses larger numbers.
+    board of at most 121 cells.
     """
     soldiers = comb(variant.size**2 + 1, min(max(variant.attackers, variant.defenders), variant.size**2 // 2))
     return 2 if positions < 1 << 127 and soldiers < 1 << 63 else 4
@@ -209,12 +200,7 @@ _CELLS: Final = 6
 _KING: Final = 10
 _SIDE: Final = 11
 _STREAM: Final = 12
-"""Numbers of the batch's rows, after four rows for ranks.
-
-A row has one word for each position of the batch. The rows contain the ranks of attackers and defenders (one or two
-words each), the numbers of attackers and defenders, two sets of cells (two words each), the king's cell, the side to
-move, and finally random words that have not been used yet.
-"""
+"""Numbers of the batch's rows, after four rows for ranks. A row has one word for each position of the batch."""
 BATCH_WORDS: Final = 13 * BATCH
 """Number of words of a batch."""
 
@@ -235,10 +221,7 @@ def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uin
 
 @inlined
 def drawn(draw: DrawTables, size: Words, seed: np.uint64, index: np.uint64, batch: NDArray[np.uint64]) -> Words:
-    """Return a sample's position number. `draw_number` returns the same number.
-
-    A number may have more words than a group. The mask clears the words that do not belong to the group.
-    """
+    """Return a sample's position number. `draw_number` returns the same number."""
     stream, mask = advance(batch, _STREAM * BATCH), words_at(draw.mask, 0, size)
     block, held = U64(0), I64(0)
     while True:
@@ -262,10 +245,7 @@ Placed = tuple[Bits, Bits, int, int, int, int]
 
 @inlined
 def _next_place(places: NDArray[np.uint8], binomial: NDArray[np.uint64], rank: Words) -> tuple[int, Words]:
-    """Return the last place of a combination, and the rank of the remaining places.
-
-    The tables are the rows for the number of places in the combination.
-    """
+    """Return the last place of a combination, and the rank of the remaining places."""
     place = I64(places[bucket_of(rank)])
     # The guess for the bucket is never too large. It is usually correct, and otherwise nearly always too small by one.
     first, second = words_at(binomial, place, rank), words_at(binomial, place + 1, rank)
@@ -306,9 +286,8 @@ def open_number(draw: DrawTables, number: Words, batch: NDArray[np.uint64], entr
 def place_soldiers(draw: DrawTables, size: Words, batch: NDArray[np.uint64], count: int) -> None:
     """Turn the ranks in a batch into sets: sets of cells for defenders, and sets of places for attackers.
 
-    An attacker's place is a number among the cells that are open to attackers. Each place of a combination depends on
-    the previous one. The outer loop therefore runs over the places and the inner loop over the batch, so that the
-    processor can work on independent entries in parallel.
+    The outer loop runs over the places of a combination, because each depends on the previous one, and the inner loop
+    over the batch, so that the processor can work on independent entries in parallel.
     """
     for kind in range(2):
         ranks, counts = advance(batch, kind * 2 * BATCH), advance(batch, (_COUNT + kind) * BATCH)
@@ -390,10 +369,7 @@ def _number_rows(tables: DrawTables, size: Words, numbers: NDArray[np.uint64], r
 
 
 class Drawer:
-    """A generator of samples from one variant's counted positions.
-
-    The kernels have room for boards of at most 11×11. On larger boards, `PlacementIndex` unranks the samples.
-    """
+    """A generator of samples from one variant's counted positions, compiled for boards of at most 11×11."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant, self._engine = variant, engine_for(variant)

@@ -1,13 +1,9 @@
 """Estimation of the reachable share of the counted positions, in two stages with exact intervals.
 
 Every sample is decided if possible: a lemma excludes it, a proof game reaches it, or its complete backward tree does
-not contain the start. Drawing a sample and applying the lemmas takes about a microsecond on boards of up to 11×11, and
-about half a millisecond on larger boards, where samples are drawn in Python. A search for a game takes much longer, so
-the lemmas can be applied to many more samples. The share is then a product of two factors, and its interval accounts
-for the uncertainty in both.
-
-Samples are divided into chunks. A chunk's result depends only on the seed and the sample range. So a stopped run can be
-resumed, and the number of threads does not affect the result.
+not contain the start. Applying the lemmas takes about a microsecond, much less than a search for a game, so they can be
+applied to many more samples. The share is then a product of two factors, and its interval accounts for the uncertainty
+in both. The samples are divided into chunks, whose results depend only on the seed and the sample range.
 """
 
 from __future__ import annotations
@@ -170,7 +166,7 @@ def _decided(chunks: Iterable[Chunk], results: Results, kind: type[_Stats]) -> l
 
 
 def tally(plan: ChunkPlan, results: Results, *, placements: bool = False) -> SampleTally:
-    """Add up the results of all decided chunks, and return the sums.
+    """Return the sums of the results of all decided chunks.
 
     With ``placements``, a placement counts as reachable if it can be reached with either side to move.
     """
@@ -346,7 +342,9 @@ def estimate(
     observer: Observer | None = None,
     partial: Callable[[ReachableEstimate], None] | None = None,
 ) -> ReachableEstimate:
-    """Estimate the reachable share of the counted positions, or of the final placements.
+    """Return an estimate of the reachable share of the counted positions, or of the final placements.
+
+    The counts and intervals depend only on the rules, the samples and the seed, not on ``threads`` or ``store``.
 
     Parameters
     ----------
@@ -376,12 +374,6 @@ def estimate(
         Receives progress reports.
     partial : callable, optional
         Function that is called with the estimate so far if the run is interrupted or the cluster is lost.
-
-    Returns
-    -------
-    ReachableEstimate
-        The estimate. Its counts and intervals depend only on the rules, the samples and the seed, not on ``threads`` or
-        ``store``.
 
     Raises
     ------

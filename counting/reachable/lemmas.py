@@ -1,18 +1,14 @@
 """Compiled lemmas that prove placements unreachable.
 
-The lemmas are proved in ``docs/notes/reachability.md``. Under ashton, they take less than a microsecond per placement.
-
-`lemma` returns the number of the lemma that excludes a counted placement, or 0 if no lemma applies. Lemmas are numbered
-from 1 in the order of `counting.reachable.certificate_checker.LEMMAS`. To find locked pieces, `lemma` repeatedly
-removes a piece that could have arrived last among the remaining pieces. This is called *peeling*. The pieces that
-cannot be removed are locked, unless the starting position contains all of them.
+The lemmas are proved in ``docs/notes/reachability.md``. `lemma` returns the number of the lemma that excludes a counted
+placement, in the order of `counting.reachable.certificate_checker.LEMMAS` from 1, or 0. To find locked pieces, it
+repeatedly removes a piece that could have arrived last among the remaining pieces. This is called *peeling*. The pieces
+that cannot be removed are locked, unless the starting position contains all of them.
 
 `placement_lemma` and `board_lemma` return the same number, but they work on sets of cells, in *rounds*. A round removes
-all pieces that could have come from an adjacent empty cell and that certainly capture nothing on arrival. A piece that
-could have arrived last in a set could also have arrived last in any subset that contains the piece. So the order of
-removal does not matter, and a round removes only pieces that `lemma` would remove too. If it is not clear in a round
-whether a piece can be removed, the piece is kept. The exact test is then applied to the few pieces that remain at the
-end, one by one. The unit tests check that both methods agree.
+all pieces that could have come from an adjacent empty cell and that certainly capture nothing on arrival. The exact
+test is then applied to the few pieces that remain. The order of removal does not matter, because a piece that could
+have arrived last in a set could also have arrived last in any subset that contains it.
 """
 
 from __future__ import annotations
@@ -77,38 +73,22 @@ LAST_MOVE: Final = 5
 class LemmaTables(NamedTuple):
     """The tables of a variant for the lemmas.
 
-    A cell set is stored as two words. The directions are west, south, east and north, in this order. On wide boards
-    (`tablut.engine.layout`), which only `lemma` supports, the arrays of cell sets are empty.
+    A cell set is stored as two words of uint64. The directions are west, south, east and north, in this order. On wide
+    boards (`tablut.engine.layout`), which only `lemma` supports, the arrays of cell sets are empty.
 
-    Attributes
-    ----------
-    rules, origins
-        The tables for the rules, and for the cells from which pieces could have come. N is the board size.
-    to_black, to_white : int
-        1 if there is terrain that can be hostile to attackers, or to defenders, otherwise 0.
-    camps : int
-        The number of camps that can be overfull because they have fewer attackers at the start than cells.
-    camp_rows : ndarray of uint32, shape (camps * N,)
-        The cells of these camps, as a mask for each row.
-    garrisons : ndarray of int64, shape (camps,)
-        The numbers of attackers in these camps at the start.
-    comes : ndarray of uint64, shape (3 * 4 * 2,)
-        For each kind of piece (attacker, defender, king) and direction, the cells that the piece can reach from the
-        adjacent cell.
-    goes : ndarray of uint64, shape (2 * 4 * 2,)
-        For each kind of soldier and direction, the cells from which the soldier can move to the adjacent cell.
-    anvils : ndarray of uint64, shape (2 * 2,)
-        The terrain that can be hostile to attackers, followed by the terrain that can be hostile to defenders.
-    exposed : ndarray of uint64, shape (2,)
-        The cells on which a soldier can be captured.
-    edge : ndarray of uint64, shape (2,)
-        The cells on the edge of the board.
-    inner : ndarray of uint64, shape (2,)
-        The cells of all files except the first and the last.
-    doubtful : ndarray of uint64, shape (2,)
-        The cells on which a round may misjudge a soldier if the king has been removed; see `_doubtful`.
-    start : ndarray of uint64, shape (2 * 2,)
-        The cells of the attackers at the start, followed by the cells of the defenders.
+    - ``rules``, ``origins``: The tables for the rules, and for the cells from which pieces could have come.
+    - ``to_black``, ``to_white``: 1 if there is terrain that can be hostile to attackers, or to defenders, otherwise 0.
+    - ``camps``: The number of camps that can be overfull because they have fewer attackers at the start than cells.
+    - ``camp_rows``: uint32 of shape (camps * N,): the cells of these camps, as a mask for each row.
+    - ``garrisons``: int64 of shape (camps,): the numbers of attackers in these camps at the start.
+    - ``comes``: For each kind of piece (attacker, defender, king) and direction, the cells that the piece can reach
+      from the adjacent cell.
+    - ``goes``: For each kind of soldier and direction, the cells from which the soldier can move to the adjacent cell.
+    - ``anvils``: The terrain that can be hostile to attackers, followed by that for defenders.
+    - ``exposed``: The cells on which a soldier can be captured.
+    - ``edge``, ``inner``: The cells on the edge of the board, and the cells of all files except the first and the last.
+    - ``doubtful``: The cells on which a round may misjudge a soldier if the king has been removed; see `_doubtful`.
+    - ``start``: The cells of the attackers at the start, followed by the cells of the defenders.
     """
 
     rules: Tables
@@ -186,10 +166,7 @@ def _captures_one(rules: Tables, left: NDArray[np.uint32], cell: int, kind: int,
 
 @inlined
 def _peel(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
-    """Repeatedly remove a piece that could have arrived last among the remaining pieces.
-
-    Return the king's cell, or -1 if the king was removed.
-    """
+    """Peel a set of pieces, and return the king's cell, or -1 if the king was removed."""
     rules, size = lemmas.rules, lemmas.rules.size
     changed = True
     while changed:
@@ -250,10 +227,10 @@ def is_start(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 @inlined
 def _was_over(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether the game had ended before the last ply.
+    """Return whether the game had ended before the last ply, because of an encirclement or a fort.
 
-    This is the case if white is encircled after its own ply, or if the king has a fort after black's ply. The result is
-    False for a game that begins in such a position, and for a fort if some pieces may not pass the castle.
+    The result is False for a game that begins in such a position, and for a fort if some pieces may not pass the
+    castle.
     """
     rules, start, winner = lemmas.rules, lemmas.origins.start, side_of(lemmas.rules, board)
     if not is_far(rules.distant) or not wins_afar(rules, board, winner, king_of(rules, board)):
@@ -265,10 +242,7 @@ def _was_over(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 @called
 def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the number of the lemma that excludes a counted position, or 0 if no lemma applies.
-
-    For the lemma of locked pieces, ``left`` receives the pieces that remain after peeling.
-    """
+    """Return the number of the lemma that excludes a counted position, or 0. Write the locked pieces to ``left``."""
     rules = lemmas.rules
     if is_start(lemmas, board):
         return I64(0)
@@ -291,8 +265,7 @@ def _lemmas_of_boards(
 ) -> None:
     """Write to ``codes``, shape (n,), the number of the lemma that excludes each of ``boards``, shape (n, 2N + 4).
 
-    ``left`` receives the pieces that remain on each board after peeling. If it is shorter than ``boards``, its last
-    board is reused for the remaining boards.
+    ``left`` receives the pieces that remain on each board after peeling, or on its last board for the rest.
     """
     lemmas = flat(tables)
     stride, kept = board_items(lemmas.rules.size), len(left) - 1
@@ -365,8 +338,8 @@ def _cell_sets(variant: Variant, tables: Tables, origins: OriginTables) -> dict[
 def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
     """Return the cells on which a round may misjudge a soldier.
 
-    These are the cells that a soldier can reach from some direction, but not from the adjacent cell in this direction.
-    The cells near a castle that is hostile only in some cases are doubtful, too.
+    These are the cells that a soldier can reach from some direction, but not from the adjacent cell in this direction,
+    and the cells near a castle that is hostile only in some cases.
     """
     castle, size = variant.rules.castle, variant.size
     doubtful: set[int] = set()
@@ -391,8 +364,8 @@ def _steps(
 ) -> list[set[int]]:
     """Return, for each direction, the cells that a kind of piece can enter from the adjacent cell in that direction.
 
-    With ``reverse``, return the cells from which the piece can step to the adjacent cell. With ``empty``, return the
-    cells that it can enter by a slide of any length from that direction, if the rest of the line is empty.
+    With ``reverse``, return the cells from which it can step to the adjacent cell. With ``empty``, return the cells
+    that it can enter by a slide of any length on an empty line.
     """
     by_direction: list[set[int]] = [set() for _ in range(4)]
     for cell in range(size * size):
@@ -432,10 +405,7 @@ def _captors(lemmas: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
 
 @inlined
 def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
-    """Return a set that contains the cells of all pieces that may have captured another piece on arrival.
-
-    The set may also contain the cells of pieces that cannot have captured anything.
-    """
+    """Return a set that contains the cells of all pieces that may have captured another piece on arrival."""
     # Any attacker next to the king may have arrived last among the attackers that capture the king.
     size = lemmas.rules.size
     beside = join(
@@ -450,10 +420,7 @@ def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
 
 @inlined
 def _beside_rows(lemmas: LemmaTables, black: Bits, white: Bits) -> Bits:
-    """Return a set that contains the cells of all pieces that may have captured a row on the edge on arrival.
-
-    The king counts as a white piece here. The set may also contain the cells of pieces that cannot have captured a row.
-    """
+    """Return a set that contains the cells of all pieces that may have captured a row on the edge on arrival."""
     size, edge = lemmas.rules.size, set_at(lemmas.edge, 0)
     found = (U64(0), U64(0))
     for side in range(2):
@@ -507,10 +474,7 @@ def _put(rules: Tables, board: NDArray[np.uint32], black: Bits, white: Bits) -> 
 
 @inlined
 def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]) -> int:
-    """Return the number of the lemma that excludes a counted position, or 0 if no lemma applies.
-
-    Return -1 if the rounds cannot decide this.
-    """
+    """Return the number of the lemma that excludes a counted position, 0 if there is none, or -1 if this is unclear."""
     black, white, king, side, attackers, defenders = position
     rules, size, at_king = lemmas.rules, lemmas.rules.size, bit_of(king)
     if lemmas.camps != 0 or without_last_capture(lemmas, attackers, defenders):
@@ -553,10 +517,7 @@ def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]
 
 @inlined
 def _ended_afar(lemmas: LemmaTables, board: NDArray[np.uint32]) -> int:
-    """Return the number of the last-move lemma if it applies because of a fort or an encirclement, otherwise 0.
-
-    `_quick_lemma` ignores forts and encirclement, and has found no lemma that applies without them.
-    """
+    """Return the number of the last-move lemma if it applies because of a fort or an encirclement, otherwise 0."""
     rules = lemmas.rules
     ended = wins_afar(rules, board, side_of(rules, board) ^ 1, king_of(rules, board)) or _was_over(lemmas, board)
     return I64(LAST_MOVE) if ended and not is_start(lemmas, board) else I64(0)

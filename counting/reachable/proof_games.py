@@ -1,11 +1,9 @@
 """Decisions on whether samples are reachable, based on proof games, whole backward trees and last plies.
 
-A proof game is found by a backward beam search (`counting.reachable.beam`).
-
-A position's *backward tree* is the set of all positions that are found by repeatedly taking back plies from it.
-Positions that a lemma excludes are dropped. The tree includes the position itself. It is listed if it is small enough.
-Positions are compared word by word, never by a hash. If a complete backward tree does not contain the start, the
-position is unreachable.
+A proof game is found by a backward beam search (`counting.reachable.beam`). A position's *backward tree* consists of
+the position and all positions that are found by repeatedly taking back plies, unless a lemma excludes them. Positions
+are compared word by word, never by a hash. If a complete backward tree does not contain the start, the position is
+unreachable.
 """
 
 from __future__ import annotations
@@ -92,10 +90,7 @@ class BackwardTrees:
         self._found: list[NDArray[Any]] = []
 
     def size(self, words: NDArray[np.uint64]) -> int | None:
-        """Return the size of a backward tree that contains the given position.
-
-        Return None if the position's backward tree contains the start or is too large.
-        """
+        """Return the size of a backward tree that contains the given position, or None if there is none."""
         key = position_keys(words)
         for known in self._found:
             if np.isin(key, known)[0]:
@@ -115,10 +110,9 @@ MOST_PLIES: Final = 1000
 
 
 class Effort(NamedTuple):
-    """The limits of one beam search: beam width, number of plies, and number of plies with random scores.
+    """The limits of one beam search: its width, its number of plies, and the number of plies with random scores.
 
-    Random scores are used for the first plies that are taken back. If ``loose`` is true, attackers leave their homes
-    easily (`counting.reachable.beam.build_homes`).
+    If ``loose`` is true, attackers leave their homes easily (`counting.reachable.beam.build_homes`).
     """
 
     width: int
@@ -164,11 +158,7 @@ LARGE_EFFORTS: Final = (
     Effort(400, MOST_PLIES, 30),
     Effort(2000, MOST_PLIES),
 )
-"""The same for larger boards.
-
-Their formations are dense. An attacker that has reached its home may block other pieces that still have to move, so the
-two kinds of search alternate. Several narrow searches with different random scores succeed sooner than a wide one.
-"""
+"""The same for larger boards. Their formations are dense, so several narrow searches of both kinds are tried."""
 WIDE_EFFORTS: Final = tuple(effort._replace(plies=min(effort.plies * 3 // 2, MOST_PLIES)) for effort in LARGE_EFFORTS)
 """The same for boards of more than 11×11, where games are longer."""
 
@@ -302,8 +292,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> tuple
 def game_by_predecessor(variant: Variant, board: NDArray[np.uint32], *, seed: int) -> ProofGame:
     """Search for a game to any predecessor of a position, with little effort for each of them.
 
-    This can succeed where a search from the position itself fails, because such a search drops most predecessors in its
-    first step, before it can tell which of them is easy to reach.
+    This can succeed where a search from the position itself drops most predecessors in its first step.
     """
     engine, finder = engine_for(variant), finder_for(variant)
     plies = last_plies(variant, board[None], np.array([UNDECIDED]))
@@ -334,11 +323,10 @@ def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, tree
 
 
 def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
-    """Return the squares of a pocket or of a king in a room, or an empty list if the position has neither.
+    """Return the cells of a pocket or of a king in a room, or an empty list if the position has neither.
 
-    A pocket is a set of pieces that cannot have been assembled. Whichever of these pieces arrived last, its move would
-    have captured another piece in the set, or the pieces would already have been locked before this move. In a room,
-    this is true of all pieces except the king, which could only have come from another cell of the room.
+    A pocket is a set of pieces that cannot have been assembled: whichever arrived last, it would have captured another
+    piece in the set, or the set was already locked before. In a room, this is true of all pieces except the king.
     """
     size, reach, position = variant.size, reach_for(variant), naive_position(variant, board)
     cells = reach.locked(position, depth=2) or reach.room(position)
@@ -353,7 +341,7 @@ def naive_position(variant: Variant, board: NDArray[np.uint32]) -> NaivePosition
 
 
 def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
-    """Return the squares of all pieces on a board."""
+    """Return the cells of all pieces on a board."""
     size = variant.size
     return [square_name(cell, size) for cell, kind in enumerate(soldiers_of(board, size)) if kind]
 
@@ -379,11 +367,9 @@ _MOVE: Final = (1 << 14) - 1
 
 
 class LastPlies(NamedTuple):
-    """The plies that could have led to final placements.
+    """The plies that could have led to final placements (``moves``), and the positions before them (``boards``).
 
-    - ``boards``: The counted positions before the plies.
-    - ``sources``: For each ply, the row of the resulting final placement, in ascending order.
-    - ``moves``: The plies.
+    ``sources`` contains, for each ply, the row of the resulting final placement, in ascending order.
     """
 
     boards: NDArray[np.uint32]
@@ -410,10 +396,7 @@ def _leads(
     before: NDArray[np.uint32],
     after: NDArray[np.uint32],
 ) -> bool:
-    """Write to ``before`` the position that results from an un-move.
-
-    Return whether the ply, played from this position, leads back to the final placement and has the given outcome.
-    """
+    """Write to ``before`` the position that results from an un-move. Return whether its ply has the given outcome."""
     for place in range(board_items(t.size)):
         before[place] = board[place]
     unmake(t, before, record)
@@ -554,10 +537,7 @@ def settle_endings(
 def _games_before(
     variant: Variant, plies: LastPlies, rows: dict[int, list[int]], seed: int
 ) -> dict[int, tuple[int, ProofGame]]:
-    """Return, for each final placement, a last ply and a game to the position before it, if a game is found.
-
-    All last plies are first tried with little effort, and then with more effort.
-    """
+    """Return, for each final placement, a last ply and a game to the position before it, if a game is found."""
     finder, games = finder_for(variant), dict[int, tuple[int, "ProofGame"]]()
     hopeless: set[int] = set()
     for efforts in (finder.efforts[:_FIRST_EFFORTS], finder.efforts):

@@ -1,7 +1,7 @@
 """The first stage of an estimate: compiled code that counts the samples excluded by each lemma.
 
-The samples that contain a locked set from a published family are also counted separately. The number of placements that
-contain such a set is known exactly, so these samples are left out of the estimate.
+Samples that contain a locked set from a published family are counted separately, because the number of such placements
+is known exactly.
 """
 
 from __future__ import annotations
@@ -74,11 +74,7 @@ class FamilyTables(NamedTuple):
 
 
 def surviving(variant: Variant) -> int:
-    """Return the number of undecided placements that contain no locked set from the variant's published family.
-
-    A published family is part of the exclusions shipped with some variants. For a variant without exclusions, return
-    the number of all undecided placements.
-    """
+    """Return the number of undecided placements that contain no locked set from the variant's published family."""
     record = published_exclusions(variant.digest)
     return PlacementIndex(variant).size if record is None else record.of("no_end").placements
 
@@ -163,8 +159,7 @@ def _tally_lemmas(
 ) -> np.uint64:
     """Add the lemma results of ``samples`` (first, end) to ``counts``, and return a checksum of the results.
 
-    The first six counts are for the results 0 (no lemma) and 1 to 5 (the lemmas). The seventh is the number of samples
-    that the lemma of locked pieces excludes and that contain a set in the family.
+    The first six counts are for no lemma and the five lemmas. The seventh is for samples with a set in the family.
     """
     x, m, f = flat(drawing), flat(lemmas), flat(family)
     stride = board_items(m.rules.size)

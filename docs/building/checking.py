@@ -200,7 +200,7 @@ def tables() -> Iterator[str]:
     for name in sorted(written.keys() | wanted.keys()):
         if written.get(name) != wanted.get(name):
             yield f"reachable.md: {name}: {wanted.get(name, 'there is no stored estimate')}"
-    documented = {row[0].strip("`") for row in rows_of("variants.md", "field | values | meaning")}
+    documented = {name for row in rows_of("variants.md", "field | values") for name in re.findall(r"`(.*?)`", row[0])}
     for name in {field.name for field in rule_fields(load_variant("copenhagen").rules)} - documented:
         yield f"variants.md: no row for the field {name}"
     modules = [import_module(f"tablut.cli.{name}") for name in ("runtime", "shell", "streams")]
@@ -226,7 +226,7 @@ def one_of_each() -> Iterator[str]:
     The citations must contain the version. The page on Python must name every public module, and the page on the
     architecture must name every subpackage.
     """
-    for file in (ROOT / "CITATION.cff", DOCS / "howto" / "cite.md"):
+    for file in (ROOT / "CITATION.cff", DOCS / "faq.md"):
         if tablut.__version__ not in read(file):
             yield f"{file.name}: the version is {tablut.__version__}"
     for door in doors():
@@ -262,15 +262,17 @@ def docstrings() -> Iterator[str]:
     for name in sorted({name for thing in things.values() for name in _documented(thing) if "<" not in name}):
         report = validate(name)
         checks, text = set(_CHECKS), report["docstring"]
-        # No section of parameters is required if the attributes document the parameters. Errors need no such section,
+        # No section of parameters is required if attributes or the text document them. Errors need no such section,
         # because their base class has one. Protocols, rule sets and members of enumerations need none either.
         by_hand = not re.search(r"'\*args'|'boundary'|'no_moves'", str(report["errors"]))
         if "\nAttributes\n---" in text or not by_hand or name.endswith("Error"):
             checks.discard("PR01")
-        if "\n" not in text.strip():
+        # A first paragraph that says what the function returns describes the result.
+        if "\n" not in text.strip() or re.search(r"\b[Rr]eturn\b", text.strip().partition("\n\n")[0]):
             checks.discard("RT01")
         for code, problem in report["errors"]:
-            if code in checks:
+            named = code == "PR01" and all(f"``{one}``" in text for one in re.findall(r"'\**(\w+)'", problem))
+            if code in checks and not named:
                 yield f"{name}: {code} {problem}"
 
 

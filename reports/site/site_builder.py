@@ -2,8 +2,7 @@
 
 This module is also a Sphinx extension, loaded by ``docs/conf.py``. It adds the playable pages: puzzles, and solved
 boards to explore. A *walk* is a graph of the positions near the start that includes each move's value. Walks and
-puzzles' solution trees take minutes to prove, so `reports/studies/sources.py` stores them in ``reports/data``. Tests
-compare them with the puzzles and with the solver.
+puzzles' solution trees are stored in ``reports/data``.
 """
 
 from __future__ import annotations

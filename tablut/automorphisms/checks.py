@@ -1,10 +1,8 @@
 """Tests, on samples of positions, that the symmetries of a rule set act as automorphisms of the game.
 
-A symmetry g of the rules should map every position p to a position g·p where the game can continue in the same way:
-the moves, captures and outcomes of g·p should be the images of those of p. `verify` tests this on all positions near
-the start, on positions from random play and on random placements. `verify` accepts any group and can therefore also
-detect a wrong one. For a symmetry of the square that does not preserve the rules, `breaks` searches for a
-counterexample.
+A symmetry g should map every position p to a position g·p whose moves, captures and outcomes are the images of those of
+p. `verify` tests this on all positions near the start, on positions from random play and on random placements, for any
+group. For a symmetry of the square that does not preserve the rules, `breaks` searches for a counterexample.
 """
 
 from __future__ import annotations
@@ -32,16 +30,9 @@ _PART = 20_000
 
 @dataclass(frozen=True, slots=True)
 class SymmetryCheck:
-    """The result of testing one claim on a number of cases.
+    """The result of testing one claim (``name``) on a number of ``cases``.
 
-    Attributes
-    ----------
-    name : str
-        The claim that was tested.
-    cases, failures : int
-        Number of cases tested, and number of cases that failed.
-    example : str
-        A case that failed, or an empty string if there is none.
+    ``failures`` is the number of cases that failed, and ``example`` one of them, or an empty string.
     """
 
     name: str
@@ -91,8 +82,8 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
     """Return all undecided positions within a certain number of plies of the start.
 
-    The second result is this number of plies: the largest number with at most ``most`` such positions. The
-    third result is true if no other undecided position can be reached from the start.
+    The second result is this number of plies: the largest number with at most ``most`` such positions. The third result
+    is true if no other undecided position can be reached from the start.
     """
     engine = engine_for(variant)
     known = engine.words(engine.start())
@@ -110,8 +101,7 @@ def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
 def _sorted(words: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the permutation that sorts the rows, and whether each sorted row differs from the row before it.
 
-    `numpy.unique` could do the same, but it holds the interpreter lock. With millions of rows, an interrupt would take
-    effect only after a minute.
+    `numpy.unique` would hold the interpreter lock, and delay an interrupt by up to a minute.
     """
     order = np.lexsort(words.T[::-1])
     ranked = words[order]
@@ -135,10 +125,7 @@ def _difference(words: Words, known: Words) -> Words:
 
 
 def _rows(children_of: Words, engine: Engine, symmetry: Symmetry | None) -> NDArray[np.uint64]:
-    """Return all plies from positions as sorted rows (parent, move, outcome, child).
-
-    If a symmetry is given, return the images of these plies under the symmetry.
-    """
+    """Return all plies from positions, or their images, as sorted rows (parent, move, outcome, child)."""
     children = engine.expand(children_of)
     words, moves = children.words, children.moves
     if symmetry is not None and len(words):
@@ -182,7 +169,7 @@ def verify(
     most: int | None = None,
     group: Sequence[Symmetry] | None = None,
 ) -> list[SymmetryCheck]:
-    """Test on samples whether a group acts by automorphisms, and whether its classes are counted correctly.
+    """Test on samples whether a group acts by automorphisms. Return one result for each claim.
 
     Parameters
     ----------
@@ -193,16 +180,10 @@ def verify(
     seed : int
         Seed of the random positions.
     most : int, optional
-        Maximum number of positions near the start. The test uses all positions up to the last ply where their
-        number does not exceed this maximum. The default is 250 000 on boards of up to 25 cells and 10 000 on larger
-        boards.
+        Maximum number of positions near the start. The test uses all positions up to the last ply where their number
+        does not exceed this maximum. The default is 250 000 on boards of up to 25 cells and 10 000 on larger boards.
     group : sequence of Symmetry, optional
         The claimed symmetries, by default the variant's symmetries.
-
-    Returns
-    -------
-    list of SymmetryCheck
-        One result for each claim.
 
     Examples
     --------
@@ -242,9 +223,9 @@ def checks(
 
 
 def _is_group(elements: Sequence[Symmetry], size: int) -> SymmetryCheck:
-    """Test whether all products of elements are elements, and whether the group that they generate is a subgroup of D4.
+    """Test whether all products of elements are elements, and whether they generate a subgroup of D4.
 
-    The generated group is computed by sympy, and its order must equal the number of elements.
+    sympy computes the group that they generate, and its order must equal the number of elements.
     """
     from sympy.combinatorics import Permutation, PermutationGroup
 

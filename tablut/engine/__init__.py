@@ -1,7 +1,6 @@
 """The compiled engine: one implementation of the rules for boards, counting, solving and search.
 
-Importing this package imports numba, which takes a long time. Code that can run without numba (help texts of the
-command line, variants, formulas) should therefore import this package inside the functions that need it.
+Importing this package imports numba, which takes long, so code that can run without it imports it inside functions.
 """
 
 import sys

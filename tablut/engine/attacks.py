@@ -1,13 +1,9 @@
 """Compiled rules for slides, captures, king captures and king escapes.
 
-This module is the only compiled implementation of these rules. The engine, search, solver and proof search all call it.
-Move generation and whole plies are implemented in `tablut.engine.kernels`. For speed, `tablut.engine.perft` and
-`counting.census.expansion`, which process every move of every position, enumerate the moves themselves.
-
-Functions take flat tables (`tablut.engine.kernel_records.flat`) and a pointer to the board, and are inlined unless
-stated otherwise. A *line* is a row or a column, and a *place* is a cell's index on its line. A *pair of masks* consists
-of one mask for the places on a cell's row and one for the places on its column. Each direction is one bit, as in
-`tablut.engine.tables`.
+This module is the only compiled implementation of these rules. Functions take flat tables
+(`tablut.engine.kernel_records.flat`) and a pointer to the board, and are inlined unless stated otherwise. A *line* is a
+row or a column, and a *place* is a cell's index on its line. A *pair of masks* consists of one mask for the places on a
+cell's row and one for the places on its column. Each direction is one bit, as in `tablut.engine.tables`.
 """
 
 from __future__ import annotations
@@ -49,10 +45,7 @@ NO_MOVE = -1
 
 @inlined
 def slides_of(rules: Tables, side: int, start: int, king: int) -> NDArray[np.uint32]:
-    """Return the offset of each line's slide masks for the piece of ``side`` on the cell ``start``.
-
-    The piece is the king if the side is white and ``start`` is the king's cell.
-    """
+    """Return the offset of each line's slide masks for the piece of ``side`` on the cell ``start``."""
     return rules.attacker_slides if side == 1 else (rules.king_slides if start == king else rules.defender_slides)
 
 
@@ -89,12 +82,7 @@ def king_slides(rules: Tables, board: BoardArray, king: int) -> tuple[int, int]:
 
 @inlined
 def is_legal(rules: Tables, board: BoardArray, move: int) -> bool:
-    """Return whether a move is legal for the side to move. Any 14-bit number may be passed as a move.
-
-    Notes
-    -----
-    This takes O(1) time (one look-up in the slide table).
-    """
+    """Return whether a move is legal for the side to move. Any 14-bit number may be passed as a move."""
     start = start_of(rules, move)
     if start >= rules.cells:
         return False
@@ -118,12 +106,7 @@ def is_legal(rules: Tables, board: BoardArray, move: int) -> bool:
 
 @inlined
 def slides_onto(rules: Tables, board: BoardArray, cell: int) -> int:
-    """Return the cell of an attacker that can slide to a given empty cell, or `NO_MOVE` if there is none.
-
-    Notes
-    -----
-    This takes at most O(N) time (one look-up for each attacker on the cell's row and column).
-    """
+    """Return the cell of an attacker that can slide to a given empty cell, or `NO_MOVE` if there is none."""
     rank, file = coordinates(rules, cell)
     for along in range(2):
         line, place = (rank, file) if along == 0 else (rules.size + file, rank)
@@ -175,10 +158,6 @@ def captures_at(rules: Tables, board: BoardArray, side: int, target: int, king: 
 
     ``side`` is the side that moved, and ``king`` is the king's cell after the move. The piece already stands on its
     target cell.
-
-    Notes
-    -----
-    This takes O(1) time, independent of the number of pieces.
     """
     size = rules.size
     rank, file = coordinates(rules, target)
@@ -220,9 +199,8 @@ def captures_at(rules: Tables, board: BoardArray, side: int, target: int, king: 
 def may_capture(rules: Tables, board: BoardArray, side: int, target: int, king: int) -> bool:
     """Return whether a piece that moves to an empty cell may capture something with this move.
 
-    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. In two cases the
-    result is always true, even if nothing is captured: for an attacker that arrives next to the king, and for any
-    attacker while the king is on the castle. ``king`` is the king's cell after the move.
+    The piece need not have moved yet. The result is always true for an attacker that arrives next to the king, and for
+    any attacker while the king is on the castle. ``king`` is the king's cell after the move.
     """
     if side == 1 and (king == rules.castle or rules.facing[king * rules.cells + target] != 0):
         return True
@@ -246,12 +224,7 @@ def king_falls_to(rules: Tables, board: BoardArray, king: int, cell: int) -> boo
 def king_capture(rules: Tables, board: BoardArray) -> int:
     """Return a move that would capture the king if it were black's turn, or `NO_MOVE`.
 
-    The result is exact. No slide leads from one cell next to the king to another such cell, so the attackers that are
-    already beside the king remain there when another attacker arrives.
-
-    Notes
-    -----
-    This takes O(N) time (at most four calls to `slides_onto`).
+    No slide leads from one cell next to the king to another such cell, so the other attackers there remain.
     """
     king = king_of(rules, board)
     sides = I64(rules.capture_sides[king * 16 + attackers_beside(rules, board, king)])
@@ -293,8 +266,7 @@ def _nearest(targets: int, place: int) -> tuple[int, int]:
 def escape_ways(rules: Tables, board: BoardArray, king: int) -> tuple[int, int, int, int]:
     """Return the king's paths to the nearest escapes to the west, east, south and north.
 
-    Each path is a mask of places on the king's row or column, including the escape. The mask is 0 if the king can reach
-    no escape in that direction.
+    Each path is a mask of places on the king's row or column, including the escape, or 0 if there is no way.
     """
     rank, file = coordinates(rules, king)
     row, column = escape_targets(rules, board, king)
@@ -307,8 +279,7 @@ def escape_ways(rules: Tables, board: BoardArray, king: int) -> tuple[int, int, 
 def blocking_places(rules: Tables, board: BoardArray, king: int) -> tuple[bool, int, int]:
     """Return whether the king could escape if white were to move, and the places where one soldier would prevent this.
 
-    The places are returned as a pair of masks. The masks are empty if the king can escape in several directions,
-    because one soldier cannot block all of them.
+    The places are a pair of masks, which are empty if the king can escape in several directions.
     """
     west, east, south, north = escape_ways(rules, board, king)
     ways = I64(west != 0) + I64(east != 0) + I64(south != 0) + I64(north != 0)
@@ -357,12 +328,8 @@ def winner_of(outcome: int) -> int:
 def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
     """Write, for each line, the mask of places where an arriving piece of a side may capture a soldier.
 
-    A piece that arrives on any other place captures nothing. A piece that arrives on one of these places may still
-    capture nothing: the masks treat the castle as hostile whenever it may be hostile, and an unarmed king as a soldier.
-
-    Notes
-    -----
-    This takes O(N) time.
+    A piece that arrives elsewhere captures nothing. The masks treat the castle as hostile whenever it may be hostile,
+    and an unarmed king as a soldier.
     """
     state = 0
     if side == 1:

@@ -1,11 +1,9 @@
 """The canonical form of a position: the image with the least packing under a symmetry group.
 
-Packings (`tablut.engine.packing`) are compared as big integers. The king's cell is in the high bits and is therefore
-compared first. For each possible cell of the king, a table lists the images that remain to be compared. For most
-positions, only one image remains. Otherwise the defenders are compared next, and then the attackers.
-
-A table stores, for each possible row content, the row's images under all group elements side by side. All images of a
-board can therefore be computed together with a few wide loads.
+Packings (`tablut.engine.packing`) are compared as big integers. The king's cell is in the high bits, so a table lists,
+for each cell of the king, the images that remain to be compared, mostly one. Otherwise the defenders are compared next,
+and then the attackers. Another table stores, for each possible row, its images under all group elements side by side,
+so all images of a board can be computed together with a few wide loads.
 """
 
 from __future__ import annotations
@@ -29,13 +27,12 @@ if TYPE_CHECKING:
 
 
 class ImageTables(NamedTuple):
-    """Look-up tables of a symmetry group for `canonicalise`. N is the size of the board, and C = N².
+    """Look-up tables of a symmetry group for `canonicalise`.
 
     Groups with fewer than eight elements are padded with their first element.
 
-    - ``rows``: Image of a row under each element, indexed by the row's rank and content. Each image is a mask of the
-      board: one word for the low 64 cells and one for the remaining cells. On wide boards, the second axis has length 1
-      and the table is unused, because images are computed cell by cell.
+    - ``rows``: Image of a row under each element, indexed by the row's rank and pieces, as a mask of two words. On wide
+      boards, the table is unused, because images are computed cell by cell.
     - ``kings``: Image of each cell under each element.
     - ``candidates``: For each cell, the mask of the elements that map the cell to its least image.
     """
@@ -83,12 +80,7 @@ def _add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint
 
 @inlined
 def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[np.int64]) -> int:
-    """Write the table indices for the non-empty rows of a board, and return their number.
-
-    Notes
-    -----
-    This takes O(N) time.
-    """
+    """Write the table indices for the non-empty rows of a board, and return their number."""
     count = 0
     bottom = U64((1 << size) - 1)
     for rank in range(size):
@@ -124,8 +116,8 @@ def least_image(
 ) -> tuple[int, int]:
     """Write a position's least image on a wide board, computing images cell by cell.
 
-    ``left`` is a mask of the elements to try. The function returns the index of the first element that
-    produces the least image, and the number of elements that produce it.
+    ``left`` is a mask of the elements to try. The results are the index of the first element with the least image, and
+    the number of such elements.
     """
     length, cells, width, found, equal = rules.words, rules.cells, king_width(rules), I64(-1), I64(0)
     while left:
@@ -163,13 +155,7 @@ def canonicalise(
     result: NDArray[np.uint64],
     elements: NDArray[np.uint8],
 ) -> None:
-    """Write the canonical form of each position.
-
-    Notes
-    -----
-    This takes O(N) time for each position. If the king's cell leaves only one candidate among the
-    group elements, only one image is computed. Otherwise all eight images are computed together.
-    """
+    """Write the canonical form of each position, in O(N) time for each."""
     rules = flat(tables)
     size, cells, length = rules.size, rules.cells, rules.words
     width = king_width(rules)

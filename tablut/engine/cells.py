@@ -1,7 +1,6 @@
 """Sets of cells for kernels. A set is a pair of 64-bit words: one for the cells below 64 and one for the rest.
 
-A set can hold 128 cells, which suffices for all boards except the wide boards (`tablut.engine.layout`). All functions
-are inlined and take a few instructions each.
+This suffices for all boards except the wide boards (`tablut.engine.layout`). All functions are inlined.
 """
 
 from __future__ import annotations
@@ -136,10 +135,7 @@ def spread(cells: Cells, gaps: Cells) -> Cells:
 def unrank_cells(
     binomial: NDArray[np.uint64], stride: int, cells: int, taken: Cells, count: int, rank: np.uint64
 ) -> Cells:
-    """Return the set of ``count`` cells with a given rank among the cells that are not taken.
-
-    This is the inverse of `rank_cells`.
-    """
+    """Return the set of ``count`` cells with a given rank among the cells that are not taken."""
     ranked = U64(0), U64(0)
     place = cells - count_cells(taken)
     for number in range(count, 0, -1):

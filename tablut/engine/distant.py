@@ -1,7 +1,6 @@
 """Effects of a ply far from its target cell: shieldwalls, encirclement and exit forts (see docs/rules-family.md).
 
-A flood fill extends a set of cells (`tablut.engine.cells`) in all directions with a few operations. Functions that
-only these rules need are called rather than inlined, which keeps the kernels of other rule sets small.
+A flood fill extends a set of cells (`tablut.engine.cells`) in all directions with a few operations.
 """
 
 from __future__ import annotations
@@ -101,8 +100,7 @@ def _wall_taken(
 ) -> int:
     """Return the places, on an edge line, of the soldiers that an arriving piece captures by a shieldwall.
 
-    If ``bracket`` is true, the piece arrives on the edge line itself, at an end of the shieldwall. Otherwise the piece
-    arrives on the line in front of the edge line, where it is the last of the covering pieces.
+    If ``bracket`` is true, the piece arrives at an end of the shieldwall, and otherwise in front of it.
     """
     own, front = _wall_pieces(distant, board, line, side, king), _front_line(distant, line)
     enemy = own_pieces(line_of(board, line), side ^ 1)
@@ -180,10 +178,9 @@ def _lost_rows(
 ) -> tuple[int, int]:
     """Return the places on an edge line of the soldiers that a piece may have captured when it arrived.
 
-    ``edge`` contains the line and the piece's place along it. The first mask is for the row below the place, or for the
-    row behind the piece if ``bracket`` is false (see `_wall_taken`). The second mask is for the row above the place.
-    The king and soldiers that cannot be captured may still be in such a row. ``cells`` contains a mask for each line
-    with the places where the captured soldiers may have stood.
+    ``edge`` contains the line and the piece's place along it. The masks are for the rows below (or, if ``bracket`` is
+    false, behind the piece) and above the place. ``cells`` contains a mask for each line with the places where the
+    captured soldiers may have stood.
     """
     (line, place), king = edge, king_of(distant, board)
     own, content = _wall_pieces(distant, board, line, side, king), line_of(board, line)
@@ -338,10 +335,7 @@ def _is_encircled(distant: DistantTables, board: BoardArray) -> bool:
 
 @apart
 def _is_shut_in(distant: DistantTables, board: BoardArray) -> bool:
-    """Return whether white is encircled on a wide board.
-
-    Unlike the flood fill in `_is_encircled`, the flood fill in this function sweeps up and down the board row by row.
-    """
+    """Return whether white is encircled on a wide board, where the flood fill sweeps up and down row by row."""
     last = distant.size - 1
     within = np.zeros(distant.size, dtype=np.int64)
     for rank in range(distant.size):
@@ -369,8 +363,7 @@ def _is_shut_in(distant: DistantTables, board: BoardArray) -> bool:
 def may_part(distant: DistantTables, board: BoardArray, cell: int) -> bool:
     """Return whether an attacker on a cell may separate open cells that would be connected without this attacker.
 
-    Only the eight surrounding cells are examined. The result may therefore be true although the cells are connected
-    elsewhere, but it is never wrongly false.
+    Only the eight surrounding cells are examined, so the result may be true although the cells are connected elsewhere.
     """
     rank, file = coordinates(distant, cell)
     below = own_pieces(line_of(board, rank - 1), 1) if rank > 0 else I64(0)
@@ -396,10 +389,7 @@ def _flanked(distant: DistantTables, cells: Cells, others: Cells) -> Cells:
 
 @apart
 def _can_close(distant: DistantTables, board: BoardArray, reach: Cells, men: Cells, closing: Cells) -> bool:
-    """Return whether black has enough attackers to occupy the cells ``men`` if the last one arrives in ``closing``.
-
-    The attackers are counted separately for each connected part of the cells that they can reach.
-    """
+    """Return whether black has enough attackers to occupy the cells ``men`` if the last one arrives in ``closing``."""
     attackers = _cells_of(distant, board, I64(1))
     stand = meet(reach, set_at(distant.sets, STAND))
     if not is_empty(without(men, stand)):
@@ -526,10 +516,7 @@ def _holds_fort(distant: DistantTables, board: BoardArray, king: int) -> bool:
 
 @apart
 def ends_afar(distant: DistantTables, board: BoardArray, side: int, king: int) -> bool:
-    """Return whether black has encircled white (for ``side`` 1) or the king stands in an exit fort (for ``side`` 0).
-
-    `tablut.engine.attacks.wins_afar` checks the other conditions of these wins.
-    """
+    """Return whether black has encircled white (for ``side`` 1) or the king stands in an exit fort (for ``side`` 0)."""
     if not is_far(distant):
         return False
     if side == 1:

@@ -40,12 +40,7 @@ if TYPE_CHECKING:
 
 @kernel
 def position_key(rules: Tables, board: BoardArray) -> np.uint64:
-    """Compute the Zobrist key of a board from scratch.
-
-    Notes
-    -----
-    This takes O(C) time.
-    """
+    """Compute the Zobrist key of a board from scratch, in O(C) time."""
     return kernels.position_key(flat(rules), pointer(board))
 
 
@@ -57,12 +52,7 @@ def legal_moves(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> i
 
 @kernel
 def mobility(rules: Tables, board: BoardArray, side: int) -> int:
-    """Return the number of legal moves for a side.
-
-    Notes
-    -----
-    This takes O(N) time (2N look-ups).
-    """
+    """Return the number of legal moves for a side, in O(N) time."""
     return kernels.count_moves(flat(rules), pointer(board), side)
 
 
@@ -93,16 +83,9 @@ _ROW = 64
 class LeafStatistics(NamedTuple):
     """Statistics of the last plies of a perft that makes every move (an *applied* perft).
 
-    Attributes
-    ----------
-    nodes : int
-        Number of move sequences.
-    captured : int
-        Number of soldiers captured by the last plies.
-    key_sum : int
-        Sum of the Zobrist keys after the last plies, modulo 2**64.
-    outcomes : dict
-        Number of sequences, keyed by the outcome of the last ply. Outcomes that do not occur are omitted.
+    - ``nodes``, ``captured``: Numbers of move sequences, and of soldiers captured by the last plies.
+    - ``key_sum``: Sum of the Zobrist keys after the last plies, modulo 2**64.
+    - ``outcomes``: Number of sequences, keyed by the outcome of the last ply, without zeros.
     """
 
     nodes: int
@@ -173,10 +156,7 @@ class BoardEngine:
     # -- perft: counting the move sequences from a board, with one or more threads ---
 
     def perft(self, board: BoardArray, depth: int, *, threads: int = 1) -> int:
-        """Return the number of sequences of exactly ``depth`` plies from an undecided position.
-
-        The last ply's moves are only counted, not made.
-        """
+        """Return the number of sequences of exactly ``depth`` plies from an undecided position."""
         from tablut.engine.perft import perft_counted
 
         if depth < 2 or threads < 2:
@@ -206,10 +186,7 @@ class BoardEngine:
         return LeafStatistics(sum(nodes for nodes, _ in results), int(counters[0]), int(counters[1]), outcomes)
 
     def divide(self, board: BoardArray, depth: int, *, threads: int = 1) -> dict[int, int]:
-        """Return, for each legal move, the number of sequences that begin with it.
-
-        The sum of these numbers is the result of `perft`.
-        """
+        """Return, for each legal move, the number of sequences that begin with it."""
         from tablut.engine.perft import perft_counted
 
         moves = self.legal_moves(board)
@@ -237,18 +214,12 @@ class BoardEngine:
 
 
 class Children(NamedTuple):
-    """Children of an array of positions.
+    """Children of an array of positions. A child occurs once for each move that leads to it.
 
-    Attributes
-    ----------
-    words : ndarray of uint64, shape (m, W)
-        The children, grouped by parent. A child occurs once for each move that leads to it.
-    parents : ndarray of int64, shape (m,)
-        Index of each child's parent, in ascending order.
-    moves : ndarray of int32, shape (m,)
-        Moves as ``from | to << 7``; for boards larger than 11×11 see `tablut.engine.layout`.
-    outcomes : ndarray of uint8, shape (m,)
-        Outcome codes (see `tablut.rules.OUTCOMES`); 0 if the child is undecided.
+    - ``words``: The children, grouped by parent, as uint64 of shape (m, W).
+    - ``parents``: Index of each child's parent, in ascending order, as int64 of shape (m,).
+    - ``moves``: ``from | to << 7`` as int32 of shape (m,); for boards larger than 11×11 see `tablut.engine.layout`.
+    - ``outcomes``: Outcome codes (`tablut.rules.OUTCOMES`), 0 for undecided children, as uint8 of shape (m,).
     """
 
     words: NDArray[np.uint64]
@@ -258,16 +229,9 @@ class Children(NamedTuple):
 
 
 class Engine(BoardEngine):
-    """Compiled rules of one variant, created with ``Engine(variant)``.
+    """Compiled rules of one ``variant``, created with ``Engine(variant)``, and the ``tables`` that its kernels use.
 
     `engine_for` returns a shared engine for equal variants.
-
-    Attributes
-    ----------
-    variant : Variant
-        The rule set.
-    tables : Tables
-        The variant's look-up tables, as passed to the kernels.
 
     Examples
     --------
@@ -281,17 +245,10 @@ class Engine(BoardEngine):
     def words(
         self, boards: NDArray[np.uint32] | BoardLike | Position | Iterable[BoardLike | Position]
     ) -> NDArray[np.uint64]:
-        """Pack positions into words.
+        """Return positions packed into words, uint64 of shape (n, W).
 
-        Parameters
-        ----------
-        boards : ndarray of uint32, shape (n, 2N + 4) or (2N + 4,), or Board, Position or an iterable of these
-            Positions as board arrays or as objects. The history of a `Board` is ignored.
-
-        Returns
-        -------
-        ndarray of uint64, shape (n, W)
-            Words of each position.
+        ``boards`` are board arrays, uint32 of shape (n, 2N + 4) or (2N + 4,), or a `Board`, a `Position`, or several of
+        these. The history of a `Board` is ignored.
 
         Raises
         ------
@@ -318,17 +275,9 @@ class Engine(BoardEngine):
         return words
 
     def boards(self, words: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """Unpack words into board arrays. This is the inverse of `words`.
+        """Return packed positions as board arrays, uint32 of shape (n, 2N + 4). This is the inverse of `words`.
 
-        Parameters
-        ----------
-        words : ndarray of uint64, shape (n, W)
-            Packed positions.
-
-        Returns
-        -------
-        ndarray of uint32, shape (n, 2N + 4)
-            One board array for each position.
+        ``words`` are uint64 of shape (n, W).
 
         Raises
         ------
@@ -341,26 +290,12 @@ class Engine(BoardEngine):
         return boards
 
     def expand(self, words: NDArray[np.uint64]) -> Children:
-        """Return all children of undecided positions.
-
-        Parameters
-        ----------
-        words : ndarray of uint64, shape (n, W)
-            Undecided positions.
-
-        Returns
-        -------
-        Children
-            The children: their words, parents, moves and outcomes.
+        """Return all children of undecided positions (``words``, uint64 of shape (n, W)).
 
         Raises
         ------
         InputError
             If the dtype or shape of ``words`` is wrong.
-
-        Notes
-        -----
-        The time is proportional to the number of children. The memory for all children is allocated in one step.
 
         Examples
         --------
@@ -386,22 +321,11 @@ class Engine(BoardEngine):
     def canonical(
         self, words: NDArray[np.uint64], group: Sequence[Symmetry] | None = None
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """Return the canonical form of each position under a group.
+        """Return the canonical form of each position, and the index of a symmetry that maps the position to it.
 
-        Parameters
-        ----------
-        words : ndarray of uint64, shape (n, W)
-            Positions.
-        group : sequence of Symmetry, optional
-            All elements of a symmetry group of the rules. By default, the stabiliser of the start
-            position in the variant's symmetry group.
-
-        Returns
-        -------
-        words : ndarray of uint64, shape (n, W)
-            Least image of each position. Images are compared as big integers.
-        elements : ndarray of uint8, shape (n,)
-            Index in ``group`` of the first element that maps the position to its canonical form.
+        The canonical form, uint64 of shape (n, W), is the least image of a position in ``words``, compared as a big
+        integer. The index, uint8 of shape (n,), is that of the first such element of ``group``. By default, the group
+        consists of the symmetries that leave the start position unchanged.
 
         Raises
         ------
@@ -426,19 +350,7 @@ class Engine(BoardEngine):
         return result, elements
 
     def orbit_sizes(self, words: NDArray[np.uint64], group: Sequence[Symmetry] | None = None) -> NDArray[np.int64]:
-        """Return the size of each position's orbit: the number of distinct images of the position under a group.
-
-        Parameters
-        ----------
-        words : ndarray of uint64, shape (n, W)
-            Positions.
-        group : sequence of Symmetry, optional
-            All elements of a symmetry group of the rules. The default is the same as for `canonical`.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Order of the group divided by the order of the position's stabiliser.
+        """Return the number of distinct images of each position in ``words`` under a ``group``, as int64 of shape (n,).
 
         Raises
         ------
@@ -494,18 +406,7 @@ class Engine(BoardEngine):
 
 @derived
 def engine_for(variant: Variant) -> Engine:
-    """Return the shared engine for a variant. Equal variants get the same object.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    Engine
-        The engine.
-    """
+    """Return the shared engine for a ``variant``. Equal variants get the same object."""
     return Engine(variant)
 
 

@@ -2,20 +2,16 @@
 
 Kernels are compiled without bounds checks, release the GIL, and are cached on disk (`tablut.engine.kernel_cache`). The
 functions that kernels call, the *parts*, are compiled only as far as linking requires (`tablut.engine.kernel_parts`).
-Compilation time is recorded (`tablut.work.clocks`). The cache and the parts use private numba APIs, which may change in
-any release. With a version of numba that has not been tested, or if ``TABLUT_PUBLIC_NUMBA`` is set, numba's public
-decorator is used instead. The results are the same, but each run compiles everything again and takes twice as long to
-do so.
+Both use private numba APIs. With a version of numba that has not been tested, or if ``TABLUT_PUBLIC_NUMBA`` is set,
+numba's public decorator is used instead, which compiles everything in each run.
 
 numba updates an array's reference count whenever the array is passed to a function, and LLVM does not move these
-updates out of loops. With a tuple of thirty arrays, these updates cost 200 ns per ply. Therefore a kernel that Python
-calls converts its arrays to bare pointers once, using `pointer` or, for a whole record,
-`tablut.engine.kernel_records.flat`. All functions that it calls work on pointers. A pointer does not keep its array
-alive. At its end, the kernel therefore calls `keep` on each array that it has allocated.
+updates out of loops. Therefore a kernel that Python calls converts its arrays to bare pointers once, using `pointer` or
+`tablut.engine.kernel_records.flat`. A pointer does not keep its array alive, so at its end the kernel calls `keep` on
+each array that it has allocated.
 
-A note on types: numba gives ``uint64 + 1`` the type int64, and accepts ``1 << 70`` without an error. Line arithmetic
-therefore uses int64 throughout (half a line has at most 19 bits). Values of 64 bits (words and keys) are converted with
-`U64` and are never combined with a bare literal.
+numba gives ``uint64 + 1`` the type int64, and accepts ``1 << 70`` without an error. Line arithmetic therefore uses
+int64 throughout. Values of 64 bits are converted with `U64` and are never combined with a bare literal.
 """
 
 from __future__ import annotations
@@ -117,10 +113,7 @@ def inlined(function: Function) -> Function:
 
 
 def called(function: Function) -> Function:
-    """Compile a function that kernels call, and let LLVM decide whether to inline it.
-
-    This is meant for functions that are too large to be copied into every caller.
-    """
+    """Compile a large function that kernels call, and let LLVM decide whether to inline it."""
     return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True))
 
 
@@ -132,8 +125,8 @@ def apart(function: Function) -> Function:
 def by_type(decide: Callable[[Any], bool]) -> Any:
     """Return a predicate for kernels whose value ``decide`` computes at compile time from the type of its argument.
 
-    In every kernel, numba infers types and generates code even for branches that never run. A branch on this predicate
-    is removed instead, provided that the predicate's argument is an argument of the function or a field of an argument.
+    numba removes a branch on this predicate without inferring types in it, provided that the argument is an argument of
+    the function or a field of one.
     """
 
     @_intrinsic  # type: ignore[untyped-decorator]

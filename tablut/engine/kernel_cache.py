@@ -153,8 +153,6 @@ def _stamp(module: str) -> tuple[int, ...]:
     """Return the timestamps, size and inode number of a module's source file.
 
     At least one of these values changes whenever the file changes.
-
-    Stamps are compared for equality only, because the file system's clock may differ from this machine's.
     """
     found = _path_of(module).stat()
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
@@ -162,10 +160,7 @@ def _stamp(module: str) -> tuple[int, ...]:
 
 @cache
 def _stamp_sources(module: str) -> None:
-    """Record the source stamps of a module and of all the project's modules imported before it.
-
-    This function is called when the module's first kernel is created.
-    """
+    """Record the source stamps of a module and of all the project's modules imported before it."""
     for name in list(sys.modules):
         if (name == module or name.partition(".")[0] in _OWN) and name not in _stamps and _path_of(name).is_file():
             _stamps[name] = _stamp(name)
@@ -175,10 +170,8 @@ def _stamp_sources(module: str) -> None:
 def source_digest(module: str, path: Path) -> str:
     """Return the SHA-256 digest, in hexadecimal, of all sources that a module's kernels may depend on.
 
-    The digest covers the sources of the module and of the project's modules that it imports, directly or indirectly,
-    because a kernel inlines functions and constants from any of these modules. If a file has changed since this process
-    imported it, the running code may differ from the source. In that case, the digest is random, so that no other
-    process uses the compiled kernel.
+    It covers the module and the project's modules that it imports, directly or indirectly. If a file has changed since
+    this process imported it, the digest is random, so that no other process uses the compiled kernel.
     """
     digest, found = hashlib.sha256(), imported_sources(module, path)
     for name, source in sorted(found.items()):
@@ -218,12 +211,7 @@ def imported_modules(source: str) -> list[str]:
 
 @cache
 def _home(name: str) -> str:
-    """Return the module that defines an imported name.
-
-    If the name is itself a module name, that module is returned. Otherwise the module before the last dot defines the
-    name, unless that module is a package that re-exports the name. In that case, the module that the package takes the
-    name from is returned.
-    """
+    """Return the module that defines an imported name, even if a package re-exports it."""
     if _path_of(name).name:
         return name
     package, _, attribute = name.rpartition(".")
@@ -311,11 +299,7 @@ class KernelCache(FunctionCache):
         return imported_sources(*self._source) | imported_sources(_COMPILER, _path_of(_COMPILER))
 
     def _shipped(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
-        """Return the file name and key of a shipped version.
-
-        Unlike the cache path and key, they depend on the baseline instead of this processor, and not on the numpy
-        version or Python's patch level.
-        """
+        """Return the file name and key of a shipped version, which depend on the baseline and not on this processor."""
         versions = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
         text = repr((_types(sig), codegen.magic_tuple()[0], baseline(), versions))
         name = f"{self._impl.filename_base}.{hashlib.sha256(text.encode()).hexdigest()[:16]}.kernel"
@@ -328,10 +312,7 @@ class KernelCache(FunctionCache):
         return source_digest(*self._source), source_digest(_COMPILER, _path_of(_COMPILER))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled version for the given argument types, or None if it is not cached.
-
-        If the version is not cached, it is locked, and the caller must compile it.
-        """
+        """Return the compiled version for the given argument types, or None if the caller has to compile it."""
         found = self._found(sig, target_context)
         if found is None:
             self._lock(sig, target_context.codegen())
@@ -351,10 +332,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _lock(self, sig: Any, codegen: Any) -> None:
-        """Acquire a version's lock, waiting for other processes that are compiling it.
-
-        If the lock cannot be acquired, continue without it.
-        """
+        """Acquire a version's lock if possible, waiting for other processes that are compiling it."""
         from filelock import FileLock, Timeout
 
         path = self.path(sig, codegen)
@@ -393,8 +371,7 @@ class KernelCache(FunctionCache):
     def payload(self, sig: Any, codegen: Any) -> bytes | None:
         """Return the payload of a version's file, or None if there is no intact and current file.
 
-        Without such a file in the cache, a file next to the source is used, unless the user has chosen another folder.
-        Otherwise, a shipped one is used, unless the user has chosen another processor.
+        Unless the user has chosen a folder, a file next to the source is also used, and otherwise a shipped one.
         """
         path, key = self.path(sig, codegen), self.key(sig, codegen)
         payload = _payload(path, key)
@@ -436,8 +413,8 @@ _companions: Final[list[subprocess.Popen[bytes]]] = []
 def compile_beside(dispatcher: Any, arguments: tuple[Any, ...]) -> None:
     """Ask another process to compile a kernel for the given argument types, unless it is already compiled or cached.
 
-    Meanwhile this process can compile other kernels. A process that needs a kernel or part that is being compiled waits
-    until its lock is released. If the other process fails, this process compiles the kernel itself.
+    Meanwhile this process can compile other kernels. If the other process fails, this process compiles the kernel
+    itself.
     """
     cache = dispatcher._cache
     keeps = isinstance(cache, KernelCache) and not isinstance(cache._impl.locator, _ReadOnly)
@@ -492,10 +469,7 @@ def attach_cache(dispatcher: Any, function: Callable[..., Any], *, whole: bool) 
 
 @cache
 def _sweep(folder: Path) -> None:
-    """Remove the temporary files and locks that killed processes have left behind.
-
-    The folder is searched only once per process.
-    """
+    """Remove the temporary files and locks that killed processes have left behind, once per process."""
     remove_temporaries(folder, r"\..+\.kernel\.(\w+\.tmp|lock)", ABANDONED)
 
 

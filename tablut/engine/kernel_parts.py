@@ -1,17 +1,12 @@
 """Faster compilation of *parts*, the functions that kernels call.
 
-A part is compiled only as far as linking requires.
-
-numba assumes that Python may call any function. Therefore numba wraps each function for Python and for C, optimises it
-fully and generates machine code, even if the function is only ever linked into another function. All of this is then
-repeated for the other function. Here, compiling a part produces a linked module on which only the cheap passes have
-run. The expensive passes and the generation of machine code are left to the kernel that contains the part. This
-approach halves the compilation time. Parts are cached on disk too, because kernels share most of them.
+numba assumes that Python may call any function. It therefore wraps each function for Python and for C, optimises it
+fully and generates machine code, even if the function is only ever linked into another one, for which all of this is
+repeated. Here, compiling a part produces a linked module on which only the cheap passes have run, which halves the
+compilation time. Parts are cached on disk too, because kernels share most of them.
 
 numba itself is not modified. Kernels and parts are compiled with subclasses of numba's dispatcher, compiler, code
-libraries and typing context. Functions of other packages are compiled as if this module did not exist. A pass before
-lowering chooses the library that receives the code. numba repeats some work whose result is the same for every
-function; here this work is done only once.
+libraries and typing context. A pass before lowering chooses the library that receives the code.
 """
 
 from __future__ import annotations
@@ -58,16 +53,11 @@ _UNUSED = {
     NopythonRewrites,
     WithLifting,
 }
-"""Passes that no kernel needs. They handle closures, ``with`` blocks, inlining of Python functions, unrolling of
-tuples, array expressions, and listings of types for human readers.
-"""
+"""Passes that no kernel needs, such as those for closures, ``with`` blocks and array expressions."""
 
 
 class _Identity(FunctionIdentity):
-    """Identity of a function in numba. It includes a number that is unique across processes.
-
-    The number distinguishes functions with the same name and types.
-    """
+    """Identity of a function in numba, with a number that is unique across processes."""
 
     _unique_ids = count(secrets.randbits(48))
 
@@ -137,9 +127,9 @@ class _WithoutEnvironment:
 
 
 def _hide_foreign(library: Any) -> None:
-    """Make functions of other packages, including numba's, private to the part or kernel that they are linked into.
+    """Make functions of other packages private to the part or kernel that they are linked into.
 
-    numba numbers these functions from 1 in each process. Several processes fill the disk cache, so names could clash.
+    numba numbers these functions from 1 in each process, so the names in a shared cache could clash.
     """
     linked = (other for other in library._linking_libraries if not isinstance(other, _PartLibrary))
     foreign = {function.name for other in linked for function in other._get_module_for_linking().functions}
@@ -189,10 +179,7 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class PartContext:
-    """Target context for parts that are read from a cache file.
-
-    The context creates libraries that are used only for linking.
-    """
+    """Target context for parts that are read from a cache file. Its libraries are used only for linking."""
 
     def __init__(self, context: Any) -> None:
         self._context = context

@@ -1,14 +1,10 @@
-"""Conversion of records of arrays to forms for kernels, based only on the field declarations of the records.
+"""Convert records of arrays into what kernels accept, using only their field declarations.
 
-A record is a NamedTuple of integers, arrays and further records, and its declaration is the only list of its fields.
-Based on the declaration, `flat` replaces every array in a record with a bare pointer. `directory` converts a record to
-an array of numbers and addresses, which `record_at` reads inside a kernel. No field is listed a second time, so two
-fields of the same type cannot be swapped by mistake.
+A record is a NamedTuple of integers, arrays and further records. `flat` replaces every array in it with a bare pointer.
+`directory` converts it to an array of numbers and addresses, which `record_at` reads inside a kernel.
 
-The functions that a kernel calls take records of twenty to a hundred pointers. numba compares record types item
-by item, millions of times during a compilation. It also includes all items in the name of every function that takes
-records. A `RecordType` is therefore compared by a short name, which also represents it in function names. The compiled
-code does not change.
+numba compares record types item by item, millions of times during a compilation, and includes all items in function
+names. A `RecordType` is therefore compared by a short name, which also represents it in function names.
 """
 
 from __future__ import annotations
@@ -55,9 +51,8 @@ def _kind(record: type, name: str, declared: Any) -> Any:
 def directory(record: tuple[Any, ...]) -> Any:
     """Convert a record to an array of numbers and addresses for `record_at`.
 
-    The caller must keep the record's arrays alive. The dtype of the result is int64, or uint64 if a nested record
-    is an instance of a subclass of its declared class. Kernels can therefore distinguish the two cases by type. A
-    record with the wider arrays of wide boards is returned unchanged.
+    The caller must keep the record's arrays alive. The dtype is int64, or uint64 if a nested record is an instance of a
+    subclass of its declared class. A record with the wider arrays of wide boards is returned unchanged.
     """
     if _is_wide(record):
         return record
@@ -167,9 +162,7 @@ def _flattened(context: Any, builder: Any, record: Any, value: Any) -> Any:
 def flat(_typing_context: Any, record: Any) -> Any:
     """Return a record with its arrays replaced by pointers.
 
-    A kernel's entry function calls this function, and passes records in this form to all functions that it calls.
-
-    Indexing a pointer does not check bounds.
+    Kernels pass records in this form to all functions that they call. Indexing a pointer does not check bounds.
     """
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:

@@ -1,11 +1,8 @@
 """Compiled code that generates moves, makes them (with captures and outcome) and takes them back.
 
 The layout of boards, moves and undo records is defined in `tablut.engine.layout`, and the interactions between pieces
-are defined in `tablut.engine.attacks`. Zobrist keys are not stored in boards. A caller that needs a key updates it
-after each ply with the result of `key_change`.
-
-These functions do not validate their arguments; the methods of `tablut.engine.Engine` do. Moves are generated
-in decided positions too.
+in `tablut.engine.attacks`. A caller that needs a Zobrist key updates it after each ply with the result of `key_change`.
+Arguments are not validated, and moves are generated in decided positions too.
 """
 
 from __future__ import annotations
@@ -77,10 +74,7 @@ def moves_on_line(rules: Tables, board: BoardArray, side: int, king: int, line: 
 
 @inlined
 def moves_by_slides(rules: Tables, board: BoardArray, side: int, king: int) -> int:
-    """Return the number of moves for a side, counted piece by piece.
-
-    If ``king`` is -1, the king is treated as a soldier.
-    """
+    """Return the number of moves for a side, piece by piece. If ``king`` is -1, the king counts as a soldier."""
     total = I64(0)
     for line in range(2 * rules.size):
         total += moves_on_line(rules, board, side, king, line)
@@ -89,12 +83,7 @@ def moves_by_slides(rules: Tables, board: BoardArray, side: int, king: int) -> i
 
 @inlined
 def count_moves(rules: Tables, board: BoardArray, side: int) -> int:
-    """Return the number of legal moves for a side without generating them.
-
-    Notes
-    -----
-    This takes O(N) time (about 2N table look-ups). On a wide board, it takes O(pieces) time.
-    """
+    """Return the number of legal moves for a side without generating them, in O(N) time."""
     if is_wide(board):
         return moves_by_slides(rules, board, side, king_of(rules, board))
     total = 0
@@ -114,12 +103,7 @@ def count_moves(rules: Tables, board: BoardArray, side: int) -> int:
 
 @inlined
 def can_move(rules: Tables, board: BoardArray, side: int) -> bool:
-    """Return whether a side has a legal move, stopping at the first line that has one.
-
-    Notes
-    -----
-    This takes at most O(N) time.
-    """
+    """Return whether a side has a legal move, stopping at the first line that has one."""
     if is_wide(board):
         return moves_by_slides(rules, board, side, king_of(rules, board)) != 0
     lines = 2 * rules.size
@@ -144,13 +128,8 @@ def can_move(rules: Tables, board: BoardArray, side: int) -> bool:
 def generate(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
     """Write the legal moves of the side to move and return their number.
 
-    Moves are ordered by the moving piece's rank, then by its file. For each piece, the targets along the row come
-    before the targets along the column; both are in ascending order. ``moves`` must have space for four entries per
-    cell of the board, because at most four pieces can slide to an empty cell.
-
-    Notes
-    -----
-    This takes O(N + pieces + moves) time.
+    Moves are ordered by the moving piece's rank, then by its file; for each piece, the targets along the row come
+    before those along the column. ``moves`` must have space for four entries per cell of the board.
     """
     size = rules.size
     side, king = side_of(rules, board), king_of(rules, board)
@@ -180,10 +159,7 @@ def generate(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
 
 @inlined
 def toggle(rules: Tables, board: BoardArray, cell: int, shift: int) -> None:
-    """Add or remove a piece in its cell's row and column.
-
-    ``shift`` selects the side; it is the result of `tablut.engine.layout.shift_of`.
-    """
+    """Add or remove a piece in its cell's row and column. ``shift`` selects the side."""
     rank, file = coordinates(rules, cell)
     board[rank] = I64(board[rank]) ^ (1 << (file + shift))
     board[rules.size + file] = I64(board[rules.size + file]) ^ (1 << (rank + shift))
@@ -205,11 +181,6 @@ def outcome_of_ply(
 
     This function is the only place where compiled code decides whether a ply has ended the game. ``stays_open`` is true
     if an earlier test has shown that black's ply does not encircle white.
-
-    Notes
-    -----
-    This takes O(1) time, or O(N) under ``either_after_ply``. Encirclement and exit forts require flood fills of the
-    board.
     """
     outcome = UNDECIDED
     if side == 1:
@@ -289,12 +260,7 @@ def key_change(rules: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
 
 @inlined
 def position_key(rules: Tables, board: BoardArray) -> np.uint64:
-    """Compute the Zobrist key of a board from scratch.
-
-    Notes
-    -----
-    This takes O(C) time.
-    """
+    """Compute the Zobrist key of a board from scratch, in O(C) time."""
     size, king = rules.size, king_of(rules, board)
     key = rules.keys[2 * rules.cells + king]
     if side_of(rules, board) != 0:
@@ -321,9 +287,8 @@ def position_key(rules: Tables, board: BoardArray) -> np.uint64:
 def escape_of_king(rules: Tables, board: BoardArray, row: int, column: int) -> int:
     """Return a king move that wins immediately if white is to move, or `NO_MOVE`.
 
-    ``row`` and ``column`` are the masks of the escapes within the king's reach
-    (`tablut.engine.attacks.escape_targets`). Under ``either_after_ply``, an escape loses if it leaves white without a
-    move. Each escaping move is therefore made on the board to find its outcome.
+    ``row`` and ``column`` are the masks of the escapes within the king's reach. Under ``either_after_ply``, an escape
+    loses if it leaves white without a move, so each one is made on the board.
     """
     size = rules.size
     king = king_of(rules, board)

@@ -1,24 +1,21 @@
 """Memory layout of boards, moves and undo records, and the functions that depend only on this layout.
 
-A board with N rows is stored in one small array, ``uint32[2N + 4]``. Its first 2N items are the lines: the rows and
-then the columns, as numbered in `tablut.engine.tables`. A *place* is a cell's index on its line. A line has its
-attackers in bits 0-15, and its defenders and king in bits 16-31. The last four items are the *head*: the king's cell,
-the side to move (0 white, 1 black), the number of attackers, and the number of defenders. Every piece is thus stored
-twice, in its row and in its column. A slide or a capture therefore needs only a few operations on one line, whether it
-runs along a row or a column.
+A board with N rows is an array ``uint32[2N + 4]``. Its first 2N items are the lines: the rows and then the columns. A
+*place* is a cell's index on its line. A line has its attackers in bits 0-15, and its defenders and king in bits 16-31.
+The last four items are the *head*: the king's cell, the side to move (0 white, 1 black), the number of attackers, and
+the number of defenders. Every piece is thus stored twice, so a slide or a capture needs only a few operations on one
+line, whether it runs along a row or a column.
 
-A move is ``start | target << 7``. An undo record is the move combined with its captures, ``move | captures << 14``. The
-captures have one bit for each captured soldier. Bits 0-3 stand for the directions from the target. Bits 4-22 stand for
-the places of the edge row nearest to the target, and bits 23-41 for the places of the nearest edge column.
+A move is ``start | target << 7``. An undo record is ``move | captures << 14`` with one bit for each captured soldier.
+Bits 0-3 of the captures stand for the directions from the target, bits 4-22 for the places of the edge row nearest to
+the target, and bits 23-41 for the places of the nearest edge column.
 
-Boards larger than 11×11 are *wide*. Wide boards have type ``uint64[2N + 4]``, and in each of their lines, the defenders
-and the king begin at bit 32. Moves on wide boards also take 14 bits, but are encoded as ``38 * start + end``. If the
-move stays on its row, ``end`` is the target's file. Otherwise, ``end`` is the target's rank plus 19. Kernels are
-compiled separately for the two layouts, which they distinguish by the lines' type.
+Boards larger than 11×11 are *wide*: they have type ``uint64[2N + 4]``, and in each line, the defenders and the king
+begin at bit 32. Their moves are ``38 * start + end``, where ``end`` is the target's file if the move stays on its row,
+and otherwise the target's rank plus 19. Kernels distinguish the two layouts by the lines' type.
 
-Functions that take tables and a board are inlined into kernels. These functions take flat tables
-(`tablut.engine.kernel_records.flat`) and a pointer to the board. `new_board`, `head`, `images_of_moves` and
-`captured_cells` are meant to be called from Python.
+Functions that take tables and a board are inlined into kernels. They take flat tables
+(`tablut.engine.kernel_records.flat`) and a pointer to the board.
 """
 
 from __future__ import annotations
@@ -60,10 +57,7 @@ def new_board(size: int, *many: int) -> NDArray[np.uint32]:
 
 
 def cells_dtype(size: int) -> type[np.unsignedinteger]:
-    """Return the smallest unsigned integer type that can hold the number of cells on a board.
-
-    A narrow board has at most 121 cells, and a wide board has at most 361.
-    """
+    """Return the smallest unsigned integer type that can hold the number of cells on a board."""
     return np.uint16 if size > NARROW else np.uint8
 
 
@@ -253,10 +247,7 @@ def start_of(rules: Tables, move: int) -> int:
 
 @inlined
 def target_of(rules: Tables, move: int) -> int:
-    """Return the target cell of a move or an undo record.
-
-    On a wide board, the start cell of the move must be on the board.
-    """
+    """Return the target cell of a move or an undo record."""
     if is_wide(rules.exposed):
         end = (move & 0x3FFF) % _ENDS
         rank, file = coordinates(rules, start_of(rules, move))

@@ -1,11 +1,9 @@
 """Packing of positions into words, unpacking, and expansion of whole arrays of positions.
 
 A packed position is one big integer, cut into W words of 64 bits, the least significant word first. On a board of C =
-N² cells, the lowest C bits of the integer stand for the attackers, and the next C bits for the defenders. The king's
-cell number follows, in as few bits as possible. The highest bit is set if black is to move. On a 9×9 board, a
-position takes 170 bits, or three words. The packing is exact: distinct positions have distinct words.
-
-`expand` does not pack children: it copies the parent's words and flips the few bits that a ply changes.
+N² cells, the lowest C bits stand for the attackers, and the next C bits for the defenders. The king's cell number
+follows, in as few bits as possible. The highest bit is set if black is to move. A 9×9 board takes three words. The
+packing is exact: distinct positions have distinct words.
 """
 
 from __future__ import annotations
@@ -118,12 +116,7 @@ def _unpack_lines(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -
 
 @inlined
 def unpack(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
-    """Unpack one position into a board.
-
-    Notes
-    -----
-    This takes O(N) time.
-    """
+    """Unpack one position into a board, in O(N) time."""
     size, cells = rules.size, rules.cells
     width = king_width(rules)
     king = field(words, 2 * cells, width)
@@ -156,12 +149,7 @@ def unpack(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
 
 @inlined
 def pack(rules: Tables, board: BoardArray, words: NDArray[np.uint64]) -> None:
-    """Pack a board into the words of one position.
-
-    Notes
-    -----
-    This takes O(N) time.
-    """
+    """Pack a board into the words of one position, in O(N) time."""
     size, cells = rules.size, rules.cells
     king = king_of(rules, board)
     for word in range(rules.words):
@@ -185,12 +173,7 @@ def flip(words: NDArray[np.uint64], bit: int) -> None:
 
 @kernel
 def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uint32]) -> None:
-    """Unpack an array of positions into boards.
-
-    Notes
-    -----
-    This takes O(n N) time.
-    """
+    """Unpack an array of positions into boards."""
     rules = flat(tables)
     for index in range(len(words)):
         unpack(
@@ -202,12 +185,7 @@ def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uin
 
 @kernel
 def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
-    """Pack an array of boards into words.
-
-    Notes
-    -----
-    This takes O(n N) time.
-    """
+    """Pack an array of boards into words."""
     rules = flat(tables)
     for index in range(len(boards)):
         pack(
@@ -219,12 +197,7 @@ def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint6
 
 @kernel
 def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
-    """Write the number of legal moves in each position and return their sum.
-
-    Notes
-    -----
-    This takes only O(n N) time, because no moves are generated.
-    """
+    """Write the number of legal moves in each position and return their sum. No moves are generated."""
     rules = flat(tables)
     scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
     board = pointer(scratch)
@@ -246,12 +219,7 @@ def expand(
     moves: NDArray[np.int32],
     outcomes: NDArray[np.uint8],
 ) -> int:
-    """Write all children of an array of positions and return their number.
-
-    Notes
-    -----
-    This takes O(n N + m) time for n positions with m children.
-    """
+    """Write all children of an array of positions and return their number."""
     rules = flat(tables)
     size, cells, width = rules.size, rules.cells, rules.words
     king_at, side_at = 2 * cells, 2 * cells + king_width(rules)
@@ -413,10 +381,7 @@ def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.in
 
 
 def cells_of(word: NDArray[np.uint64], cells: int) -> tuple[str, str] | None:
-    """Return a packed position's cell letters and side to move, without compiled code.
-
-    The result is None if the words are not a valid packing. This takes O(C) time.
-    """
+    """Return a packed position's cell letters and side to move, or None if the words are not a valid packing."""
     bits = int.from_bytes(word.astype("<u8").tobytes(), "little")
     width = (cells - 1).bit_length()
     king = (bits >> (2 * cells)) & ((1 << width) - 1)
@@ -441,17 +406,10 @@ def cells_of(word: NDArray[np.uint64], cells: int) -> tuple[str, str] | None:
 class Pieces(NamedTuple):
     """Pieces of n packed positions on boards of C cells.
 
-    Attributes
-    ----------
-    black, white : ndarray of bool, shape (n, C)
-        Cells of the attackers and of the defenders.
-    king : ndarray of int64, shape (n,)
-        Cell of the king.
-    black_moves : ndarray of bool, shape (n,)
-        Whether black is to move.
-    possible : ndarray of bool, shape (n,)
-        Whether the words stand for a position that can be played on: no two pieces share a cell, and each stands where
-        the rules allow it. The king's cell of other words is 0.
+    - ``black``, ``white``: Cells of the attackers and of the defenders, as bool of shape (n, C).
+    - ``king``, ``black_moves``: Cell of the king, as int64 of shape (n,), and whether black is to move.
+    - ``possible``: Whether no two pieces share a cell, and each stands where the rules allow it. The king's cell of
+      other words is 0.
     """
 
     black: NDArray[np.bool_]

@@ -1,10 +1,8 @@
 """perft: the number of move sequences of a given length. The last ply is either counted or applied.
 
-In the *counted* variant, the last moves are not generated; their number is read from the count tables. In the
-*applied* variant, every last move is made on the board, including its captures, outcome and Zobrist
-key. Decided positions have no children. Repetition and move limits are ignored.
-
-The recursion is unrolled into a loop with one move list and one undo record for each ply.
+If it is *counted*, the number of last moves is read from the count tables. If it is *applied*, every last move is made
+on the board, including its captures, outcome and Zobrist key. Decided positions have no children. Repetition and move
+limits are ignored. The recursion is unrolled into a loop with one move list and one undo record for each ply.
 """
 
 from __future__ import annotations
@@ -55,12 +53,7 @@ LEAF_COUNTERS = 10
 
 @kernel
 def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
-    """Return the number of sequences of ``depth`` plies (at least one). The last plies are counted but not made.
-
-    Notes
-    -----
-    Every ply except the last is made and taken back. This takes O(depth · C) memory.
-    """
+    """Return the number of sequences of ``depth`` plies (at least one). The last plies are counted but not made."""
     rules, board = flat(tables), pointer(board_array)
     side = side_of(rules, board)
     if depth == 1:
@@ -97,10 +90,7 @@ def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
 
 @inlined
 def has_way_out(rules: Tables, board: BoardArray, side: int) -> bool:
-    """Return whether the rule set has distant effects, black is to move, and black has not encircled white yet.
-
-    If so, the cheap test `may_part` can show that a black ply does not encircle white.
-    """
+    """Return whether the rule set has distant effects, black is to move, and black has not encircled white yet."""
     return is_far(rules.distant) and side == 1 and not wins_afar(rules, board, side, king_of(rules, board))
 
 
@@ -110,8 +100,7 @@ def _apply_every_move(
 ) -> int:
     """Make every legal move, find its outcome and take it back; update the counters and return the number of moves.
 
-    Work common to all moves of a piece is done once: the piece is taken off its cell and then placed on one target
-    after another. Captures are computed only on targets marked by `mark_threats`.
+    The piece is taken off its cell once and then placed on one target after another.
     """
     size = rules.size
     side, home = side_of(rules, board), king_of(rules, board)
@@ -183,14 +172,7 @@ def _apply_every_move(
 
 @kernel
 def perft_applied(tables: Tables, board_array: BoardArray, depth: int, counters: NDArray[np.uint64]) -> int:
-    """Return the number of sequences of ``depth`` plies, and add statistics of their last plies to ``counters``.
-
-    ``depth`` must be at least 1.
-
-    Notes
-    -----
-    Every ply is made, its outcome is found, and the ply is taken back. This takes O(depth · C) memory.
-    """
+    """Return the number of sequences of ``depth`` plies, at least 1, and add statistics of their last plies."""
     rules, board, sums = flat(tables), pointer(board_array), pointer(counters)
     threats_array = np.empty(2 * rules.size, dtype=np.uint32)
     threats = pointer(threats_array)

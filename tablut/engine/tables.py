@@ -1,13 +1,9 @@
 """A variant's rules in the form that kernels use: one tuple of arrays, built once.
 
-Kernels take the rules from these tables instead of reading a variant's fields. The tables state which slides exist
-(`line_tables`), which cells are hostile to each side (*anvils*), from which sides the king is captured, and where the
-king wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules that depend
-on more than a piece's neighbours.
-
-A *line* is a row or a column of the board, and a *place* is a cell's index on its line. Each direction is one bit: 1
-for west, 2 for south, 4 for east, 8 for north. A cell's neighbouring attackers are encoded with the same bits, as a
-number from 0 to 15.
+The tables state which slides exist (`line_tables`), which cells are hostile to each side (*anvils*), from which sides
+the king is captured, and where the king wins. A *line* is a row or a column of the board, and a *place* is a cell's
+index on its line. Each direction is one bit: 1 for west, 2 for south, 4 for east, 8 for north. A cell's neighbouring
+attackers are encoded with the same bits, as a number from 0 to 15.
 """
 
 from __future__ import annotations
@@ -51,36 +47,22 @@ ALL, EDGE, NOT_FIRST, NOT_LAST, ROYAL, ENDS, WALK, STAND, ANVIL, EXPOSED = range
 
 
 class DistantTables(NamedTuple):
-    """Tables for the rules that let a ply affect distant cells (`tablut.engine.distant`).
+    """Tables for the rules that let a ply affect distant cells (`tablut.engine.distant`). C is the number of cells.
 
-    These tables repeat some fields of `Tables`, so that functions for the rules need no other tables.
-
-    Attributes
-    ----------
-    size, king_armed, rank, file, exposed
-        Copies of the fields of `Tables`.
-    far : int
-        1 if the rule set has at least one of these rules, else 0.
-    shieldwall : int
-        0 if the rule set lacks this rule, 1 if a piece must arrive at an end of a shieldwall to capture it, 2 if any
-        piece that takes part in the capture may be the last to arrive.
-    encirclement : int
-        1 if black wins by encirclement, else 0.
-    fort : int
-        0 if the rule set lacks this rule, 1 if white wins by an exit fort, 2 if a fort also counts as such when black
-        has too few attackers to break it.
-    edge : ndarray of uint8, shape (C,)
-        1 for cells on the edge of the board, else 0.
-    ends : ndarray of uint32, shape (2N,)
-        For each line, the mask of places that may replace a piece at an end of a shieldwall.
-    pinch : ndarray of uint8, shape (512,)
-        Indexed by the mask of attackers on a block of three by three cells: 1 if an attacker in the middle separates
-        the open cells around it from each other, else 0. Cells beyond the edge count as open.
-    sets : ndarray of uint64, shape (10, 2)
-        Sets of cells. Each set consists of one word for the low 64 cells and one for the remaining cells. The order is:
-        the board; its edge; all cells except the first file; all cells except the last file; royal corners; corners
-        that replace a piece at an end of a shieldwall; cells that attackers may pass; cells where attackers may
-        stop; cells hostile to a defender; cells where a soldier can be captured.
+    - ``size``, ``king_armed``, ``rank``, ``file``, ``exposed``: Copies of the fields of `Tables`.
+    - ``far``: 1 if the rule set has at least one of these rules, else 0.
+    - ``shieldwall``: 0 if the rule set lacks this rule, 1 if a piece must arrive at an end of a shieldwall to capture
+      it, 2 if any piece that takes part in the capture may be the last to arrive.
+    - ``encirclement``: 1 if black wins by encirclement, else 0.
+    - ``fort``: 0 if the rule set lacks this rule, 1 if white wins by an exit fort, 2 if a fort also counts as such when
+      black has too few attackers to break it.
+    - ``edge``: 1 for cells on the edge of the board, else 0, as uint8 of shape (C,).
+    - ``ends``: For each line, the mask of places that may replace a piece at an end of a shieldwall.
+    - ``pinch``: Indexed by the mask of attackers on a block of three by three cells: 1 if an attacker in the middle
+      separates the open cells around it from each other. Cells beyond the edge count as open.
+    - ``sets``: Sets of cells, uint64 of shape (10, 2): the board; its edge; all cells except the first file; all cells
+      except the last file; royal corners; corners that replace a piece at an end of a shieldwall; cells that attackers
+      may pass; cells where attackers may stop; cells hostile to a defender; cells where a soldier can be captured.
     """
 
     size: int
@@ -110,46 +92,27 @@ class NearTables(DistantTables):
 class Tables(NamedTuple):
     """Rules of a variant as tables for kernels.
 
-    N is the size of the board, C = N² its number of cells, and W the number of words for a position.
+    N is the size of the board, C = N² its number of cells, and W the number of words for a position. Line masks are
+    uint64 instead of uint32 for wide boards (`tablut.engine.layout`), which kernels distinguish by this type.
 
-    Attributes
-    ----------
-    size, cells, words : int
-        N, C and W.
-    castle : int
-        The castle's cell, or -1 if there is no castle.
-    king_armed, either_after_ply : int
-        0 or 1: whether the king takes part in captures, and whether a ply ends the game if it leaves either side
-        without a move.
-    slides ... ternary : ndarray
-        See `LineTables`.
-    rank, file : ndarray of uint8, shape (C,)
-        Coordinates of a cell.
-    exposed : ndarray of uint32, shape (2N,)
-        For each line, the mask of places where a soldier can be captured. Like the other line masks, it is
-        uint64 for wide boards (`tablut.engine.layout`), and kernels distinguish narrow and wide boards by this type.
-    anvils : ndarray of uint32, shape (5, 2N)
-        For each line, the mask of places whose terrain is hostile. The first index stands for the side and the castle's
-        state: hostile to an attacker if the castle is empty (0) or occupied (1), and hostile to a defender if it
-        is empty (2), occupied (3) or besieged (4).
-    facing : ndarray of uint8, shape (C * C,)
-        At index ``king * C + cell``, the direction from the cell to the king if the two are neighbours, else 0.
-    king_falls : ndarray of uint8, shape (C * 16,)
-        At index ``king * 16 + neighbouring attackers``, the directions (from attacker to king) in which a neighbouring
-        attacker that has just arrived captures the king.
-    capture_sides : ndarray of uint8, shape (C * 16,)
-        At index ``king * 16 + neighbouring attackers``, the sides of the king where one more attacker would capture
-        the king on arrival.
-    escapes : ndarray of uint8, shape (C,)
-        1 if the king wins when it reaches the cell, else 0.
-    escapes_on : ndarray of uint32, shape (2N,)
-        The escapes by line, as masks of places.
-    keys : ndarray of uint64, shape (3, C)
-        Zobrist keys of attackers, defenders and the king, by cell.
-    side_key : ndarray of uint64, shape (1,)
-        Zobrist key that is included if black is to move.
-    distant : DistantTables
-        Tables for shieldwalls, encirclement and exit forts.
+    - ``size``, ``cells``, ``words``: N, C and W.
+    - ``castle``: The castle's cell, or -1 if there is no castle.
+    - ``king_armed``, ``either_after_ply``: 0 or 1: whether the king takes part in captures, and whether a ply ends the
+      game if it leaves either side without a move.
+    - ``slides``, ``attacker_slides``, ``defender_slides``, ``king_slides``, ``counts``, ``attacker_counts``,
+      ``defender_counts``, ``king_extra``, ``king_extra_at``, ``ternary``: See `LineTables`.
+    - ``rank``, ``file``: Coordinates of a cell, as uint8 of shape (C,).
+    - ``exposed``: For each line, the mask of places where a soldier can be captured, of shape (2N,).
+    - ``anvils``: For each line, the mask of places whose terrain is hostile, of shape (5, 2N): hostile to an attacker
+      if the castle is empty (0) or occupied (1), and to a defender if it is empty (2), occupied (3) or besieged (4).
+    - ``facing``: At index ``king * C + cell``, the direction from the cell to the king if they are neighbours, else 0.
+    - ``king_falls``: At index ``king * 16 + neighbouring attackers``, the directions (from attacker to king) in which a
+      neighbouring attacker that has just arrived captures the king.
+    - ``capture_sides``: At the same index, the sides of the king where one more attacker would capture it on arrival.
+    - ``escapes``, ``escapes_on``: 1 for cells where the king wins, and the same cells as masks of places by line.
+    - ``keys``, ``side_key``: Zobrist keys of attackers, defenders and the king, uint64 of shape (3, C), and of black to
+      move.
+    - ``distant``: Tables for shieldwalls, encirclement and exit forts.
     """
 
     size: int
@@ -184,17 +147,7 @@ class Tables(NamedTuple):
 
 @derived
 def build_tables(variant: Variant) -> Tables:
-    """Return the look-up tables for a variant. Equal variants get the same object.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
-
-    Returns
-    -------
-    Tables
-        The tables. Their arrays are read-only.
+    """Return the read-only look-up tables for a ``variant``. Equal variants get the same object.
 
     Examples
     --------
@@ -280,10 +233,7 @@ def _distant(variant: Variant, exposed: set[int]) -> DistantTables:
 
 
 def _pinches(black: int) -> bool:
-    """Return whether the open cells around the middle of a 3×3 block form more than one connected part.
-
-    ``black`` is the mask of the cells that contain attackers.
-    """
+    """Return whether the open cells around the middle of a 3×3 block form more than one connected part."""
     around = [not black >> place & 1 for place in (0, 1, 2, 5, 8, 7, 6, 3)]
     # Corners have even indices. An open corner between two black cells does not count as a separate part.
     open_ones = [
@@ -387,17 +337,14 @@ def _words(cells: int) -> int:
 class LineTables(NamedTuple):
     """Tables of slides and of move counts for all lines of a board. N is the board's size.
 
-    - ``slides``: Blocks of ``N * 2**N`` masks. Within a block, the index is ``place << N | occupancy``. On wide boards,
-      the masks are uint32, and a block has only ``N`` of them, indexed by place.
-    - ``attacker_slides``, ``defender_slides``, ``king_slides``: Offset of each line's block in ``slides``, for each
-      kind of mover.
-    - ``counts``: Blocks of ``3**N`` entries, each of which is a number of moves. Within a block, the index is the
-      line's content as a number in base 3 (digit 1 for an attacker, 2 for a defender or the king).
-    - ``attacker_counts``, ``defender_counts``: Offset of each line's block in ``counts``. The defenders' counts treat
-      the king as a soldier.
-    - ``king_extra``: Blocks indexed like those of ``slides``. An entry is the number of places that the king can reach
-      but that a defender in its place could not.
-    - ``king_extra_at``: Offset of each line's block in ``king_extra``.
+    - ``slides``: Blocks of ``N * 2**N`` masks, indexed by ``place << N | occupancy``. On wide boards, blocks of ``N``
+      masks of uint32, indexed by place.
+    - ``attacker_slides``, ``defender_slides``, ``king_slides``: Offset of each line's block in ``slides``, by mover.
+    - ``counts``: Blocks of ``3**N`` numbers of moves, indexed by the line's pieces as a number in base 3 (digit 1 for
+      an attacker, 2 for a defender or the king).
+    - ``attacker_counts``, ``defender_counts``: Offset of each line's block in ``counts``. The king counts as a soldier.
+    - ``king_extra``, ``king_extra_at``: Blocks indexed like those of ``slides``, with the number of places that the
+      king can reach but a defender could not, and the offset of each line's block.
     - ``ternary``: For each mask of places, the value of its binary digits when read in base 3.
     """
 
@@ -424,10 +371,6 @@ def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint
     """Return masks of the places that a mover can slide to along a line, indexed by place and occupancy.
 
     On a wide board, the masks are for an empty line only.
-
-    Notes
-    -----
-    This takes O(N² 2**N) time.
     """
     size, castle = len(terrain), variant.rules.castle
     occupancy = np.arange(1 if size > NARROW else 1 << size)

@@ -1,22 +1,14 @@
 """Compiled generation of un-moves. An un-move is a ply that could have led to a position, together with its captures.
 
-An un-move is represented by the ply's undo record (`tablut.engine.layout`). `tablut.engine.kernels.unmake`
-therefore takes the ply back: the piece slides back, and captured soldiers are restored. `unmoves` lists the un-moves
-that lead to a *counted* placement (`tablut.indexing`), where every piece stands on a cell allowed for its kind and
-no side has more soldiers than at the start.
+An un-move is represented by the ply's undo record, so `tablut.engine.kernels.unmake` takes the ply back. `unmoves`
+lists the un-moves that lead from a counted placement to another *counted* placement (`tablut.indexing`), where every
+piece stands on a cell allowed for its kind and no side has more soldiers than at the start.
 
 A piece could have moved last only if its arrival, with all other pieces where they are now, would capture nothing that
-is still on the board. The path that the piece took must be empty now. Any soldiers that the piece captured stood
-next to its target, on cells that are now empty and do not lie on its path. The cells that a piece could have come from
-are looked up by line, place and occupancy, like slides.
-
-A shieldwall capture removes a whole row on the edge. In each direction, the piece can have captured at most one row.
-The cells of this row are now empty, except for a king or sheltered soldiers that remain in it, and its ends are closed
-by pieces of the capturing side or a corner. Every combination of such rows and neighbouring soldiers is restored. The
-forward rules then decide whether the ply captures exactly these soldiers.
-
-There is one limitation: the given position must itself be counted. A predecessor need not be reachable from the start
-position.
+is still on the board. The path that the piece took must be empty now. Any soldiers that it captured stood next to its
+target, on cells that are now empty and do not lie on its path. A shieldwall capture removes a whole row on the edge,
+whose cells are now empty, except for a king or sheltered soldiers. Every combination of such rows and neighbouring
+soldiers is restored, and the forward rules decide whether the ply captures exactly these soldiers.
 """
 
 from __future__ import annotations
@@ -69,8 +61,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 MOST_UNMOVES = 4 * 27
-"""Maximum number of un-moves for each cell of the board. At most four slides could have started on a cell. In each of
-three directions, a slide has captured nothing, the neighbouring soldier, or a row on the edge: 27 cases."""
+"""Maximum number of un-moves for each cell: four slides, and three cases in each of three directions."""
 
 
 def most_unmoves(rules: Tables) -> int:
@@ -81,15 +72,13 @@ def most_unmoves(rules: Tables) -> int:
 class OriginTables(NamedTuple):
     """Tables of the cells that pieces could have come from. N is the board's size.
 
-    - ``attackers``, ``defenders``: Numbers of soldiers at the start. A predecessor cannot have more soldiers than
-      these.
-    - ``origins``: Blocks of ``N * 2**N`` masks. Within a block, the index is ``place << N | occupancy``. On wide
-      boards, these masks are uint32, and a block has only ``N`` of them, which are for an empty line and are indexed by
-      place. All other masks are uint64 on wide boards.
-    - ``attacker_origins``, ``defender_origins``, ``king_origins``: Offset of each line's block in ``origins``, for each
-      kind of piece.
-    - ``attacker_cells``, ``defender_cells``: Cells where soldiers may stand, as masks of places for each row and then
-      for each column.
+    - ``attackers``, ``defenders``: Numbers of soldiers at the start, which no predecessor can exceed.
+    - ``origins``: Blocks of ``N * 2**N`` masks, indexed by ``place << N | occupancy``. On wide boards, these masks are
+      uint32, and a block has only ``N`` of them, for an empty line. All other masks are uint64 on wide boards.
+    - ``attacker_origins``, ``defender_origins``, ``king_origins``: Offset of each line's block in ``origins``, by
+      piece.
+    - ``attacker_cells``, ``defender_cells``: Cells where soldiers may stand, as masks for each row and then each
+      column.
     - ``start``: Board array of the start position.
     """
 
@@ -147,10 +136,7 @@ def _start_board(variant: Variant) -> NDArray[np.uint32]:
 
 
 def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint16]:
-    """Return masks of the places where a slide to a given place could have started, indexed by place and occupancy.
-
-    The place's own bit in the occupancy is ignored.
-    """
+    """Return masks of the places where a slide to a given place could have started, indexed by place and occupancy."""
     size = len(slides)
     occupancy = np.arange(slides.shape[1])
     masks = np.zeros_like(slides)
@@ -166,10 +152,7 @@ def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint1
 
 @inlined
 def line_origins(rules: Tables, origins: OriginTables, board: BoardArray, cell: int, kind: int) -> int:
-    """Return the places where a slide to a cell could have started, as a cross (`tablut.engine.layout.cross_of`).
-
-    ``kind`` is 0 for an attacker, 1 for a defender, 2 for the king.
-    """
+    """Return the places where a slide to a cell could have started, as a cross (`tablut.engine.layout.cross_of`)."""
     size = rules.size
     rank, file = coordinates(rules, cell)
     row, column = occupied(line_of(board, rank)), occupied(line_of(board, size + file))
@@ -265,8 +248,8 @@ def add_wall_unmoves(
 ) -> int:
     """Write the un-moves of a slide that capture at least one row on the edge, and return the new total.
 
-    ``arrived`` contains the moved piece's cell and the direction from which it came. ``undo`` contains the move and the
-    neighbouring soldiers that the piece may also have captured.
+    ``arrived`` contains the moved piece's cell and the direction from which it came, and ``undo`` the move and the
+    neighbouring soldiers that it may also have captured.
     """
     if not is_far(rules.distant):
         return count
@@ -308,7 +291,7 @@ def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: ND
     """Write the un-moves of the side that moved last and return their number.
 
     ``records`` must have space for `most_unmoves` entries. Nothing is written if every possible last ply would have
-    decided the game, for example by leaving a side without a move.
+    decided the game.
     """
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
     if _decided_by_last_ply(rules, board, side, king):
@@ -365,10 +348,7 @@ def _retract(
     records: NDArray[np.int64],
     most: int,
 ) -> int:
-    """Write the predecessors of positions and return their number. If ``sources`` is empty, only count them.
-
-    ``most`` is the maximum number of un-moves of a position.
-    """
+    """Write the predecessors of positions and return their number. If ``sources`` is empty, only count them."""
     rules, origins = flat(tables), flat(origin_tables)
     width = rules.words
     scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)

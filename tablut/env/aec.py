@@ -1,7 +1,4 @@
-"""PettingZoo environment of a single game.
-
-Two agents move alternately. Each agent observes planes and a mask of legal actions.
-"""
+"""PettingZoo environment of a single game. Two agents move alternately, and observe planes and legal actions."""
 
 from __future__ import annotations
 

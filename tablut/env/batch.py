@@ -1,7 +1,4 @@
-"""The class `Batch`, which plays many games in parallel and uses arrays as input and output.
-
-With a batch, a learning program needs no Python loop over the games.
-"""
+"""The class `Batch`, which plays many games in parallel and uses arrays as input and output."""
 
 from __future__ import annotations
 
@@ -45,16 +42,10 @@ _RULES = {"none": UNCOUNTED, "illegal": ILLEGAL, "illegal_for_white": ILLEGAL_FO
 
 
 class Successors(NamedTuple):
-    """Successors of the games of a batch.
+    """Successors of the games of a batch, as a ``batch`` with one game for each.
 
-    Attributes
-    ----------
-    batch : Batch
-        The successors, one game for each.
-    parents : ndarray of int64, shape (m,)
-        Number of each successor's game in the batch that it comes from, in ascending order.
-    actions : ndarray of int64, shape (m,)
-        Action that leads to each successor.
+    ``parents`` contains the number of each successor's game in the batch that it comes from, in ascending order, and
+    ``actions`` the action that leads to it; both are int64 of shape (m,).
     """
 
     batch: Batch
@@ -63,16 +54,11 @@ class Successors(NamedTuple):
 
 
 class TableValues(NamedTuple):
-    """Values of games from a tablebase.
+    """Values of games from a tablebase, as arrays of shape (games,).
 
-    Attributes
-    ----------
-    values : ndarray of int8, shape (games,)
-        1 if white wins, -1 if black wins, 0 for a draw or if nothing is known.
-    plies : ndarray of int16, shape (games,)
-        Plies to the end of the game, or -1 if neither side can force a win or nothing is known.
-    known : ndarray of bool, shape (games,)
-        Whether the tablebase covers the position, or the game is over.
+    - ``values``: 1 if white wins, -1 if black wins, 0 for a draw or if nothing is known, as int8.
+    - ``plies``: Plies to the end of the game, or -1 if neither side can force a win or nothing is known, as int16.
+    - ``known``: Whether the tablebase covers the position, or the game is over, as bool.
     """
 
     values: NDArray[np.int8]
@@ -84,7 +70,8 @@ class Batch:
     """A batch of games under one rule set. Each game behaves like a `tablut.Board`.
 
     Copies and unpickled batches have separate games and random number generators. A batch must not be shared between
-    threads.
+    threads. An action is ``cell * 2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, and
+    the other places are the other cells of its column. Repetitions are detected by 64-bit Zobrist keys.
 
     Parameters
     ----------
@@ -104,20 +91,15 @@ class Batch:
     variant : Variant
         The rule set.
     actions : int
-        Number of actions, which is 2(N - 1) for each of the N² cells of a board with N rows and N columns.
+        Number of actions, which is 2(N - 1) for each of the N² cells.
     action_images : ndarray of int64, shape (symmetries, actions)
         Image of each action under each symmetry of the start.
 
     Raises
     ------
     InputError
-        If the rule set is unknown, if the game is already over in a position, if a position belongs to another game,
-        if the engine does not support the board, or if the machine has too little memory for the games.
-
-    Notes
-    -----
-    An action is ``cell * 2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, and the
-    other places are the other cells of its column. Repetitions are detected by 64-bit Zobrist keys.
+        If the rule set is unknown, if a position is decided or belongs to another game, if the engine does not support
+        the board, or if the machine has too little memory for the games.
 
     Examples
     --------
@@ -221,18 +203,13 @@ class Batch:
     def set(self, index: ArrayLike, words: Iterable[PositionLike] | NDArray[np.uint64]) -> None:
         """Place positions in games, which continue from there without history.
 
-        Parameters
-        ----------
-        index : int or ndarray of int, shape (n,)
-            Numbers of the games.
-        words : ndarray of uint64, shape (n, W) or (W,), or iterable of Position, Board or str
-            Undecided positions, one for each of these games.
+        ``index`` contains the numbers of the games, int of shape (n,). ``words`` are undecided positions, one for each
+        of these games, as uint64 of shape (n, W) or (W,), or as objects.
 
         Raises
         ------
         InputError
-            If a game does not exist, or a position is impossible, decided or of another game. In that case, no game is
-            changed.
+            If a game does not exist, or a position is impossible, decided or of another game. Then no game is changed.
 
         Examples
         --------
@@ -263,18 +240,13 @@ class Batch:
     def reset(self, which: ArrayLike | None = None, *, games: ArrayLike | None = None) -> None:
         """Restart games. The random number generators of `sample` are not reset.
 
-        Parameters
-        ----------
-        which : ndarray of bool, shape (games,), optional
-            Mask of the games to restart. By default, all games are restarted.
-        games : int or ndarray of int, optional
-            Numbers of the games to restart, instead of a mask.
+        ``which`` is a mask of the games to restart, bool of shape (games,), by default all. ``games`` contains their
+        numbers instead of a mask.
 
         Raises
         ------
         InputError
-            If the mask does not consist of one boolean for each game, if a game does not exist, or if both arguments
-            are given.
+            If the mask or a number is wrong, or if both arguments are given.
         """
         these = np.full(len(self), games is None) if which is None else np.asarray(which)
         if these.dtype != np.bool_ or these.shape != (len(self),) or (which is not None and games is not None):
@@ -284,25 +256,16 @@ class Batch:
         self._put(these, self._start[0][these], self._start[1][these])
 
     def mask(self) -> NDArray[np.bool_]:
-        """Return the masks of legal actions.
+        """Return the masks of legal actions, bool of shape (games, actions).
 
-        Returns
-        -------
-        ndarray of bool, shape (games, actions)
-            One mask for each game. The mask of a game that is over is all false.
+        The mask of a game that is over is all false.
         """
         mask = np.empty((len(self), self.actions), dtype=np.bool_)
         mark_all(self._engine.tables, self._games, mask.view(np.uint8))
         return mask
 
     def sample(self) -> NDArray[np.int64]:
-        """Draw a random legal action for each game. All legal actions are equally likely.
-
-        Returns
-        -------
-        ndarray of int64, shape (games,)
-            Numbers of the actions, or -1 for a game that is over.
-        """
+        """Return a random legal action for each game, or -1 if it is over, as int64 of shape (games,)."""
         actions = np.empty(len(self), dtype=np.int64)
         choose_all(self._engine.tables, self._games, actions)
         return actions
@@ -310,10 +273,7 @@ class Batch:
     def step(self, actions: NDArray[np.integer[Any]]) -> None:
         """Make one ply in every game that is still in progress.
 
-        Parameters
-        ----------
-        actions : ndarray of int, shape (games,)
-            A legal action for each game. The entries of games that are over are ignored.
+        ``actions`` contains a legal action for each game, int of shape (games,). Games that are over ignore it.
 
         Raises
         ------
@@ -336,13 +296,7 @@ class Batch:
             )
 
     def children(self) -> Successors:
-        """Return the successors of all games in progress, as games of another batch.
-
-        Returns
-        -------
-        Successors
-            A batch with one game for each legal action, which has the history of its parent, and the parents and
-            actions that lead to its games.
+        """Return the successors of all games in progress, as games of another batch with the history of their parents.
 
         Raises
         ------
@@ -378,19 +332,9 @@ class Batch:
         return Successors(batch, parents, actions)
 
     def values(self, tablebase: Prober | Path | str | None = None) -> TableValues:
-        """Return the values of all games from a tablebase.
+        """Return the values of all games from a ``tablebase``, by default the one shipped for the rule set.
 
         A tablebase ignores the history of a game, except for the number of plies left under a move limit.
-
-        Parameters
-        ----------
-        tablebase : Tablebase, Path or str, optional
-            An open tablebase or its folder. The default is the tablebase shipped for the rule set.
-
-        Returns
-        -------
-        TableValues
-            Values for white and distances. They are known for games that are over or whose material is covered.
 
         Raises
         ------
@@ -422,55 +366,32 @@ class Batch:
         return TableValues(values, plies, known)
 
     def planes(self) -> NDArray[np.uint8]:
-        """Return the observation planes of all games.
+        """Return the observation planes of all games, uint8 of shape (games, N, N, 8).
 
-        Returns
-        -------
-        ndarray of uint8, shape (games, N, N, 8)
-            Values 0 or 1, indexed ``[game, rank, file, plane]``. The planes are: attackers, defenders, king, black to
-            move, stood before, castle, camps, escapes. The plane "stood before" is 1 if the position occurred earlier
-            in the game and the rules count repetitions.
+        They are indexed ``[game, rank, file, plane]``. The planes are: attackers, defenders, king, black to move, stood
+        before, castle, camps, escapes. "Stood before" is 1 if the position occurred earlier and the rules count
+        repetitions.
         """
         planes = np.empty((len(self), self.variant.size, self.variant.size, len(PLANES)), dtype=np.uint8)
         show_all(self._engine.tables, self._games, planes)
         return planes
 
     def results(self) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-        """Return the results of all games.
+        """Return the value of each game, and whether it is in progress: int8 and bool of shape (games,).
 
-        Returns
-        -------
-        values : ndarray of int8, shape (games,)
-            1 if white has won, -1 if black has won, 0 for a draw or a game in progress.
-        going : ndarray of bool, shape (games,)
-            True for games in progress.
+        A value is 1 if white has won, -1 if black has won, and 0 for a draw or a game in progress.
         """
         return self._games.values.copy(), self._games.going.astype(np.bool_)
 
     def words(self) -> NDArray[np.uint64]:
-        """Return the positions of all games as packed words.
-
-        Returns
-        -------
-        ndarray of uint64, shape (games, W)
-            Words of each position, as `tablut.engine.Engine.words` packs them.
-        """
+        """Return the positions of all games as packed words, uint64 of shape (games, W)."""
         return self._engine.words(self._games.boards)
 
     def images(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Apply the symmetries of the start position to planes or to arrays with one value for each action.
+        """Return the images of planes, or of arrays with one value for each action, under the start's symmetries.
 
-        The images can be used for data augmentation.
-
-        Parameters
-        ----------
-        array : ndarray, shape (..., N, N, planes) or (..., actions)
-            Planes in the layout of `planes`, or one value for each action, such as a mask or a policy.
-
-        Returns
-        -------
-        ndarray, shape (symmetries, ...)
-            One image for each symmetry, beginning with the array itself.
+        ``array`` has the shape (..., N, N, planes) or (..., actions). The result has a first axis for the symmetries
+        and begins with the array itself. The images can be used for data augmentation.
 
         Raises
         ------
@@ -494,17 +415,7 @@ class Batch:
         return images
 
     def action(self, move: Move | str) -> int:
-        """Return the action number for a move.
-
-        Parameters
-        ----------
-        move : Move or str
-            A move, which need not be legal. Text may have any format that `tablut.Board.push` reads.
-
-        Returns
-        -------
-        int
-            Number of the action, from 0 to ``actions - 1``.
+        """Return the action number for a ``move``, which need not be legal.
 
         Raises
         ------
@@ -520,17 +431,7 @@ class Batch:
         return self._encoding.action(move)
 
     def move(self, action: int) -> Move:
-        """Return the move for an action. This is the inverse of `action`.
-
-        Parameters
-        ----------
-        action : int
-            Number of the action, from 0 to ``actions - 1``.
-
-        Returns
-        -------
-        Move
-            The move, which need not be legal.
+        """Return the move for an ``action``. This is the inverse of `action`.
 
         Raises
         ------
@@ -540,17 +441,7 @@ class Batch:
         return self._encoding.move(action)
 
     def position(self, game: int) -> Position:
-        """Return the position of a game.
-
-        Parameters
-        ----------
-        game : int
-            Number of the game, from 0.
-
-        Returns
-        -------
-        Position
-            The current position.
+        """Return the current position of a ``game``, counted from 0.
 
         Raises
         ------

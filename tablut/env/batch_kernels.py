@@ -38,18 +38,13 @@ class Games(NamedTuple):
     - ``rule``, ``times``, ``limit``: Effect of a repetition, number of the occurrence that counts as a repetition, and
       move limit in plies (-1 if there is none).
     - ``worth``: Value for white of a repetition that white made, and of a repetition that black made.
-    - ``room``: Number of keys that ``earlier`` has space for in each game.
-    - ``actions``: A, the number of actions.
-    - ``codes``: The engine's code of each action.
+    - ``actions``, ``codes``: A, and the engine's code of each action.
     - ``terrain``: Planes of an empty board.
-    - ``boards``: Boards of the current positions.
-    - ``keys``: Zobrist keys of the current positions.
-    - ``earlier``: Keys of the positions since the last capture. Older positions cannot recur.
-    - ``marks``: A filter for each game. For each earlier position, the bit given by the last six bits of its key is
-      set. The filter rules out most positions that have not occurred.
+    - ``boards``, ``keys``: Boards of the current positions, and their Zobrist keys.
+    - ``earlier``, ``room``: Keys of the positions since the last capture, and the space for them in each game.
+    - ``marks``: A filter for each game, with the bit set that the last six bits of each earlier position's key give.
     - ``lengths``, ``plies``: Number of earlier positions since the last capture, and number of plies in the game.
-    - ``values``: 1 if white has won, -1 if black has won, 0 for a draw or a game in progress.
-    - ``going``: 1 if the game is in progress, else 0.
+    - ``values``, ``going``: 1 if white has won, -1 if black has won, else 0; and 1 if the game is in progress, else 0.
     - ``random``: State of each game's random generator.
     """
 
@@ -74,10 +69,7 @@ class Games(NamedTuple):
 
 @inlined
 def _stood(games: Games, game: int, key: np.uint64, ply: int) -> int:
-    """Return how often a position (with the same side to move) has occurred since the last capture.
-
-    ``ply`` is the number of plies since that capture.
-    """
+    """Return how often a position has occurred in the ``ply`` plies since the last capture."""
     earlier, found = advance(games.earlier, game * games.room), I64(0)
     if (games.marks[game] >> (key & U64(63))) & U64(1) == U64(0):
         return found
@@ -123,10 +115,7 @@ def _can_move(rules: Tables, games: Games, game: int, board: BoardArray) -> bool
 
 @inlined
 def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> None:
-    """Make a legal move and test whether the game has ended.
-
-    The tests are made in the same order as in `tablut.board.Board.outcome`.
-    """
+    """Make a legal move and test whether the game has ended, in the same order as `tablut.board.Board.outcome`."""
     side, length = side_of(rules, board), I64(games.lengths[game])
     is_king = side == 0 and start_of(rules, move) == king_of(rules, board)
     undo, outcome = make(rules, board, move)

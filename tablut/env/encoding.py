@@ -1,9 +1,8 @@
 """Numbering of actions and planes, shared by all environments.
 
-An action is a slide of a piece from one cell to another in the same row or column. An action's number is ``cell *
-2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, and the next N - 1 places are those of
-its column, both in ascending order. Planes contain 0 and 1 and are indexed ``[rank, file, plane]``. The plane
-names are listed in `PLANES`.
+An action is a slide of a piece from one cell to another in the same row or column, with the number ``cell * 2(N - 1) +
+place``. The first N - 1 places are the other cells of the cell's row, and the next N - 1 those of its column, both in
+ascending order. Planes contain 0 and 1 and are indexed ``[rank, file, plane]``, as named in `PLANES`.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ from tablut.variants.model import derived
 PLANES: Final = "attackers", "defenders", "king", "black to move", "stood before", "castle", "camps", "escapes"
 """Names of the planes.
 
-The fourth and the fifth plane each have a single value for the whole board. The fifth plane is 1 if the position, with
-its side to move, occurred earlier in the game and the rules count repetitions.
+The fifth plane is 1 if the position, with its side to move, occurred earlier and the rules count repetitions.
 """
 PLIES: Final = 1000
 """Default number of plies after which an OpenSpiel game is drawn."""
@@ -66,10 +64,7 @@ class Encoding:
             self.terrain[sorted(cells), plane] = 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Support copying and pickling by storing only the variant.
-
-        The copy is the encoding that all users of this variant share.
-        """
+        """Support copying and pickling by storing only the variant."""
         return encoding_for, (self.variant,)
 
     def action(self, move: Move | str) -> int:

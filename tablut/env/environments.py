@@ -18,24 +18,20 @@ def _lacks(error: ModuleNotFoundError) -> InputError:
 
 
 def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
-    """Return a PettingZoo AEC environment for games of a rule set.
+    """Return a PettingZoo AEC environment for games of a ``variant``, with the agents ``white`` and ``black``.
+
+    Each observation contains ``observation``, the planes of shape (N, N, 8), and ``action_mask``, of shape (2N²(N -
+    1),), both in the layout of `Batch`. At the end of the game, the rewards are 1 for the winner and -1 for the loser,
+    or 0 for a draw. An illegal action ends the game with the reward -1 for the agent that chose it. Copies and
+    unpickled environments continue the game independently.
 
     Parameters
     ----------
     variant : Variant, str or path-like
         A rule set, or the name or path of one.
     render_mode : {'ansi', 'svg', 'rgb_array', 'human'}, optional
-        How `render` returns the board: as text, as SVG, or as an array of shape (40N, 40N, 3). With
-        ``human``, the text is printed after each move.
-
-    Returns
-    -------
-    pettingzoo.AECEnv
-        An environment with the agents ``white`` and ``black``. The rules decide which side begins. Each observation
-        contains ``observation``, the planes of shape (N, N, 8), and ``action_mask``, of shape (2N²(N - 1),), both in
-        the layout of `Batch`. At the end of the game, the rewards are 1 for the winner and -1 for the loser, or 0 for a
-        draw. An illegal action ends the game with the reward -1 for the agent that chose it. Copies and unpickled
-        environments continue the game independently.
+        How `render` returns the board: as text, as SVG, or as an array of shape (40N, 40N, 3). With ``human``, the text
+        is printed after each move.
 
     Raises
     ------
@@ -64,21 +60,11 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
 
 
 def spiel(variant: str = "ashton", plies: int = PLIES) -> Any:
-    """Return a rule set as an OpenSpiel game.
+    """Return a rule set as an OpenSpiel game, in which player 0 is white and player 1 is black.
 
-    Parameters
-    ----------
-    variant : str
-        The name or path of a rule set.
-    plies : int
-        Number of plies after which a game is drawn, unless the rules end it earlier.
-
-    Returns
-    -------
-    pyspiel.Game
-        A game in which player 0 is white and player 1 is black. The rules decide which side begins. Actions are
-        numbered as in `env`. Observation tensors contain the same planes, in the order ``[plane, rank, file]``. After
-        the first call, ``pyspiel.load_game("tablut(variant=brandubh)")`` works as well.
+    ``variant`` is the name or path of the rule set. Actions are numbered as in `env`. Observation tensors contain the
+    same planes, in the order ``[plane, rank, file]``. A game is drawn after ``plies`` plies, unless the rules end it
+    earlier. After the first call, ``pyspiel.load_game("tablut(variant=brandubh)")`` works as well.
 
     Raises
     ------

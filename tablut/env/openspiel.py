@@ -1,8 +1,7 @@
 """OpenSpiel games. Importing this module makes ``pyspiel.load_game("tablut(variant=brandubh)")`` work.
 
-Player 0 is white and player 1 is black. The rules decide which side begins. Actions and planes are defined in
-`tablut.env.encoding`. OpenSpiel requires a maximum game length, but some rule sets have none. Therefore a game is drawn
-after ``plies`` plies.
+Player 0 is white and player 1 is black. Actions and planes are defined in `tablut.env.encoding`. A game is drawn after
+``plies`` plies, because OpenSpiel requires a maximum length.
 """
 
 from __future__ import annotations

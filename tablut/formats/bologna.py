@@ -1,13 +1,11 @@
 """Formats of the Bologna competition server: JSON messages, the frames that contain them, and the server's logs.
 
 A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1, and column 0 is file a. The empty
-castle is written ``THRONE``. Once the game is over, ``turn`` contains the result instead of the side to move.
+castle is written ``THRONE``. Once the game is over, ``turn`` contains the result instead of the side to move. A message
+is sent as its length in bytes (a big-endian number of four bytes), followed by its text in UTF-8.
 
-A message is sent as its length in bytes (a big-endian number of four bytes), followed by its text in UTF-8.
-
-The server writes its game logs, ``…gameLog.txt``, with Java's logger: a line with the date and the source is followed
-by a line with the level and the message. Dates and levels are in the machine's language. The messages themselves
-are always in Italian and have hardly changed over the years, so the reader uses only the messages:
+A game log, ``…gameLog.txt``, is written with Java's logger. Dates and levels are in the machine's language, but the
+messages are always in Italian, so the reader uses only these:
 
 - ``Players:`` and the names, with ``White:`` before the first name in some years;
 - ``Stato:`` with the board in letters (rank 1 first), on the same line or on the next line;
@@ -126,10 +124,7 @@ def write_state(position: Position, turn: Turn | None = None) -> str:
 
 
 def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
-    """Parse a client's JSON for a move, and return the move with the side that claims to make it.
-
-    Squares may be in either case and ``turn`` may be missing, because real clients differ in both respects.
-    """
+    """Parse a client's JSON for a move, and return the move with the side that claims to make it, or None."""
     data = _json_object(text, "move")
     squares = []
     for key in ("from", "to"):
@@ -491,7 +486,7 @@ def looks_like_system_log(text: str) -> bool:
 def read_system_logs(text: str, variant: Variant | None = None) -> Iterator[GameRecord | InputError]:
     """Yield each game in a system log, or the error that makes the game unreadable.
 
-    The log does not contain the first position of a game, and does not show which of the moves were rejected.
+    The log does not contain the first position of a game.
     """
     log, servers = _Log(text), shipped_variant("bologna")
     rules = variant or servers

@@ -1,8 +1,4 @@
-"""Contents of a game record, independent of the file format.
-
-A record may contain errors. Its moves, captures, positions and result are checked against the rules by
-`tablut.replay`, not here.
-"""
+"""Contents of a game record, independent of the file format. `tablut.replay` checks them against the rules."""
 
 from __future__ import annotations
 
@@ -22,10 +18,7 @@ RECORD_BYTES: Final = 8 << 20
 
 
 class NoRulesError(InputError):
-    """Error for a record that names no rule set, raised if the caller has not given a rule set either.
-
-    - ``example``: Name of a rule set that the user may choose.
-    """
+    """Error for a record without rules. ``example`` is the name of a rule set that the user may choose."""
 
     def __init__(self, problem: str = "", *, subject: str = "", example: str = "ashton") -> None:
         super().__init__(problem, subject=subject)
@@ -37,38 +30,18 @@ class NoRulesError(InputError):
 class GameRecord:
     """A game as its record describes it. All readers of records return this class.
 
-    Attributes
-    ----------
-    tags : mapping of str to str
-        Players, date, place and so on. Names begin with a capital; ``White`` and ``Black``
-        are the players in every format.
-    variant : str, Variant or None
-        Name of the rule set, or the rule set itself if the record spells it out;
-        None if the record does not identify one.
-    start : Position or None
-        First position of the game, or None for the variant's start position.
-    moves : tuple of MoveText
-        The moves, including the captures that the record claims.
-    result : {'white', 'black', 'draw'} or None
-        Claimed result of the game, or None if the record claims no result.
-    positions : tuple of Position, or None
-        The position after each move if the record contains all of these positions, else None.
-    notes : tuple of str
-        Descriptions of contents that the reader omitted, such as variations, rejected moves or further games.
-    warnings : tuple of str
-        Warnings that the reader used rules given by the caller instead of the rules in the record, or that it does not
-        understand a tag.
-    comments : mapping of int to str
-        Comments, keyed by the number of moves before them: 0 for a comment before the first move.
-    marks : mapping of int to str
-        Annotation marks such as ``?!`` or ``$6``, keyed by ply; several marks are separated by spaces.
-    problems : tuple of str
-        Contradictions in the record itself, such as two different results. The contradictory parts are left out.
-    first_number : int
-        Number of the first move, which may exceed 1 if the game begins from another position.
-    variations : tuple of (int, str)
-        The texts of variations in a native record or in PGN, as they were written, each with the number of moves before
-        it. Their moves are not read, and they are not written again.
+    - ``tags``: Players (``White`` and ``Black``), date, place and so on. Names begin with a capital.
+    - ``variant``: Name of the rule set, the rule set itself if the record spells it out, or None.
+    - ``start``: First position of the game, or None for the variant's start position.
+    - ``moves``, ``result``: The moves with the captures and the result that the record claims.
+    - ``positions``: The position after each move if the record contains all of these positions, else None.
+    - ``notes``: Descriptions of omitted contents, such as variations, rejected moves or further games.
+    - ``warnings``: Warnings that the caller's rules replaced those of the record, or about unknown tags.
+    - ``comments``: Comments, keyed by the number of moves before them: 0 for a comment before the first move.
+    - ``marks``: Annotation marks such as ``?!`` or ``$6``, keyed by ply; several marks are separated by spaces.
+    - ``problems``: Contradictions in the record itself, such as two different results, which are left out.
+    - ``first_number``: Number of the first move, which may exceed 1 if the game begins from another position.
+    - ``variations``: Texts of variations, each with the number of moves before it. Their moves are not read.
 
     Examples
     --------
@@ -103,10 +76,7 @@ def player_name(text: str) -> str:
 
 
 def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:
-    """Return the first position of a game, or None if it is the rules' start position.
-
-    Raise `InputError` if the position and the rules have boards of different sizes.
-    """
+    """Return the first position of a game, or None if it is the rules' start position."""
     if start is not None and start.size != rules.size:
         raise InputError(f"its board has side {start.size}, but that of {rules.name!r} has {rules.size}", subject=what)
     return None if start is None or str(start) == rules.start_position else start

@@ -1,12 +1,9 @@
 """Ludii trials of tafl games: text files that begin with ``game=…/Tablut.lud`` (usually ``.trl``).
 
 The format follows ``Trial.java`` and the recorded trials in https://github.com/Ludeme/Ludii. Each line ``Move=``
-contains one move with all its effects. The first of these lines place the pieces of the start position: attackers (1),
-defenders (2) and the king (3). Cells are numbered row by row from a1, as in this toolkit. Player 1 is black. Lists of
-legal moves, the state of the random generator and version numbers are ignored.
-
-A trial names a Ludii game. The rules of the Ludii games differ from all rule sets of this toolkit, so a trial does not
-identify a rule set.
+contains one move with all its effects. The first of these lines place the pieces: attackers (1), defenders (2) and the
+king (3). Cells are numbered row by row from a1. Player 1 is black. All other contents are ignored. The rules of Ludii's
+games differ from all rule sets of this toolkit, so a trial does not identify a rule set.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The toolkit's own record format: tags in brackets, numbered moves with comments and marks, and the result.
 
-Most PGN files with this structure can also be read, and so can the ``.tafl`` files of an app for Brandubh, Tablut and
-Copenhagen Hnefatafl.
+Most PGN files can also be read, and so can the ``.tafl`` files of an app for Brandubh, Tablut and Copenhagen Hnefatafl.
 """
 
 from __future__ import annotations
@@ -135,7 +134,7 @@ class _NativeGame:
             kept[ply] = f"{kept[ply]} {text}" if ply in kept else text
 
     def ends_before(self, kind: str | None, name: str, *, at_line: bool, spaced: bool) -> bool:
-        """Return whether the next game begins with a part of the text, which has the given kind and name of a tag.
+        """Return whether the next game begins with a part of the text, given its kind and its name as a tag.
 
         ``at_line`` states whether the part begins a line, and ``spaced`` whether it follows a blank line.
         """
@@ -392,9 +391,8 @@ def _is_of_app(tags: dict[str, str]) -> bool:
 def _start(game: _NativeGame, chosen: Variant, own: Variant | None) -> Position | None:
     """Return the position in which a game begins, or None for the rules' start position.
 
-    ``FEN`` contains a position in any notation. Counters at its end, such as ``- - 0 1``, are ignored. If it does not
-    contain the side to move, as in OpenTafl's strings, the side that moves first by the rules begins, or the other side
-    if the first move is numbered as the second of its pair.
+    If a ``FEN`` does not contain the side to move, the side that moves first by the rules begins, or the other side if
+    the first move is numbered as the second of its pair. Counters at its end are ignored.
     """
     written, fen, placed = (game.tags.pop(name, None) for name in ("Start", "FEN", "SetUp"))
     usual = None if own is None else start_under(Position.parse(own.start_position, own.size), chosen, "record")
@@ -456,10 +454,7 @@ def _moves(words: list[tuple[str, str]], size: int) -> Iterator[MoveText]:
 
 @lru_cache(1 << 14)
 def parsed_move(word: str, size: int) -> MoveText:
-    """Parse a move of a record. It may end with the number of captured pieces, as in ``x2``, and with ``+`` or ``#``.
-
-    The results are cached, because most moves occur in many games.
-    """
+    """Parse a move of a record, which may end with a number of captured pieces, such as ``x2``, or ``+`` or ``#``."""
     plain = word.translate(_PLAIN).rstrip("+#")
     move, _, count = plain.rpartition("x")
     if move and count.isdecimal() and len(count) <= 2:
@@ -468,24 +463,11 @@ def parsed_move(word: str, size: int) -> MoveText:
 
 
 def write_record(record: GameRecord, *, pgn: bool = False) -> str:
-    """Return the text of a record in the native format of the toolkit, or as PGN.
+    """Return the text of a record in the toolkit's own format, or as PGN.
 
-    Notes and the positions after each move are left out, because the format cannot represent them.
-
-    Parameters
-    ----------
-    record : GameRecord
-        The game.
-    pgn : bool
-        Whether to write PGN as other programs expect it: with the seven required tags, with the tags ``SetUp`` and
-        ``FEN`` and numbers such as ``1...`` if another position or side begins, and with results such as ``1-0``, whose
-        first number belongs to the side that moves first by the rules. Braces in comments are written without a
-        backslash.
-
-    Returns
-    -------
-    str
-        Text that ends with a line feed.
+    Notes and the positions after each move are left out. With ``pgn``, the text has the seven required tags, ``SetUp``
+    and ``FEN`` for another first position, and results such as ``1-0``, whose first number belongs to the side that
+    moves first by the rules.
 
     Raises
     ------

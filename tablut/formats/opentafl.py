@@ -1,16 +1,13 @@
 """OpenTafl's notation: positions, moves, rules strings and game records (``.otg`` files).
 
-The notation follows ``opentafl-notation-spec.txt`` of https://github.com/jslater89/OpenTafl.
+The notation follows ``opentafl-notation-spec.txt`` of https://github.com/jslater89/OpenTafl. A position is written
+``/3t3/3T3/…/``: the rows from rank 1 up, with a slash before, between and after them. ``t`` is an attacker, ``T`` a
+defender, ``K`` the king, and numbers are runs of empty cells. The side to move is not included. hnefatafl.org writes
+the same strings with ``A``, ``D`` and ``K``; the reader assumes that their first row is rank 1, too.
 
-A position is written ``/3t3/3T3/…/``: the rows from rank 1 up, with a slash before, between and after them. ``t`` is an
-attacker, ``T`` a defender, ``K`` the king, and runs of empty cells are decimal numbers. The side to move is not
-included. hnefatafl.org writes the same strings with ``A``, ``D`` and ``K``. The start positions published there look
-the same upside down, so they do not show which row comes first. The reader assumes that it is rank 1.
-
-A record begins with tags ``[name:value]``; the tag ``rules`` is required. After the tags, there is one line per turn,
-with the turn number (starting from 1) and two moves. A comment in brackets may follow; a ``|`` in it separates the
-comments on the two moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a
-note.
+A record begins with tags ``[name:value]``; the tag ``rules`` is required. Then there is one line per turn, with the
+turn number and two moves. A comment in brackets may follow; a ``|`` in it separates the comments on the two moves.
+Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a note.
 """
 
 from __future__ import annotations
@@ -85,10 +82,7 @@ def write_position(position: Position) -> str:
 
 
 def read_move(text: str, size: int) -> MoveText:
-    """Parse a move of an OpenTafl record, such as ``Kd4-d6xd7/c6+``.
-
-    The piece letter, and the signs after the move for a threat or the end of the game, are ignored.
-    """
+    """Parse a move of an OpenTafl record, such as ``Kd4-d6xd7/c6+``. The piece letter and final signs are ignored."""
     found = _MOVE.fullmatch(text)
     if found is None:
         raise InputError(
@@ -326,18 +320,9 @@ def rules_start(text: str) -> Position:
 
 
 def read_rules(text: str) -> Variant:
-    """Return the variant that an OpenTafl rules string describes.
+    """Return the variant that an OpenTafl rules string describes, with or without the word ``rules`` before it.
 
-    Parameters
-    ----------
-    text : str
-        The string, with or without the word ``rules`` before it.
-
-    Returns
-    -------
-    Variant
-        The variant. Its name is the name in the string, with the prefix ``opentafl-`` if a different built-in rule set
-        has this name. Its ``source`` is the string.
+    If a different built-in rule set has the name in the string, the name gets the prefix ``opentafl-``.
 
     Raises
     ------
@@ -572,10 +557,7 @@ def _king(rules: _Rules) -> dict[str, object]:
 
 
 def write_rules(variant: Variant) -> str:
-    """Return the OpenTafl rules string for a variant.
-
-    As a check, the string is read back. If it does not describe the same rules, `InputError` is raised.
-    """
+    """Return the OpenTafl rules string for a variant. Raise `InputError` if it cannot express the same rules."""
     rules, size, terrain = variant.rules, variant.size, "".join(reversed(variant.terrain))
     castle, king, wall = rules.castle, rules.king, rules.shieldwall
     white, black, everyone = "TCNK", "tcnk", "tcnkTCNK"

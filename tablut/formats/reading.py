@@ -1,20 +1,13 @@
 """Readers for positions and for moves, which recognise the notations of all supported programs.
 
-The notation can be recognised from the text alone. For example, JSON begins with a brace and an OpenTafl string with a
-slash. In a FEN, the pieces are a, d and k. A move of McGill's server consists of five numbers. No text fits two
-notations, so the readers never have to guess. If a text fits no notation, or if a part is missing, the error message
-describes the expected form.
-
-The short notations are defined at the end of this module:
+The notation is recognised from the text alone, because no text fits two notations. If a text fits none, the error
+message describes the expected form. The short notations are defined at the end of this module:
 
 - FEN of other tafl programs, such as ``3aaa3/4a4/4d4/a3d3a/aaddkddaa/a3d3a/4d4/4a4/3aaa3 a``: the rows from the top
-  rank down (``a`` attacker, ``d`` defender, ``k`` king), followed by the side to move. It differs from the toolkit's
-  one-line position only in its letters. Capitals are also accepted, and so are ``b`` and ``w`` for the side to move.
-- Moves of Berkeley's course CS 61B: ``d5-7`` is a move to another rank, ``i6-g`` a move to another file. A rook's move
-  changes either the rank or the file, so the text contains only the coordinate that changes.
-- Moves of McGill's COMP 424 server: the row and column of the start, the row and column of the target, and the player,
-  separated by spaces. Rows are counted from the top and columns from the left, both starting at 0. Player 0 is black,
-  which moves first in that game, and player 1 is white.
+  rank down (``a`` attacker, ``d`` defender, ``k`` king), followed by the side to move. Capitals are also accepted.
+- Moves of Berkeley's course CS 61B: ``d5-7`` is a move to another rank, ``i6-g`` a move to another file.
+- Moves of McGill's COMP 424 server: the row and column of the start, the row and column of the target, and the player
+  (0 for black, which moves first). Rows are counted from the top and columns from the left, both starting at 0.
 """
 
 from __future__ import annotations
@@ -185,10 +178,7 @@ _MCGILL_PLAYERS: Final[tuple[Side, Side]] = ("b", "w")
 
 
 def read_fen(text: str, size: int) -> Position:
-    """Parse a position from the FEN of another program.
-
-    If the board has the wrong size, the error message shows the position in the toolkit's own notation.
-    """
+    """Parse a position from the FEN of another program."""
     rows, side = text.split()
     return Position.parse(f"{rows.translate(_FROM_FEN)} {'b' if side in 'abAB' else 'w'}", size)
 

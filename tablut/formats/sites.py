@@ -4,10 +4,10 @@ A file contains one game or a list of games. A game's fields show where it comes
 
 - ftzm's server: ``blackPlayerName``, ``whitePlayerName``, ``gameStatus`` and ``moves``, a line of moves. Its games are
   Copenhagen Hnefatafl.
-- hnefatafl.org: ``attackers``, ``defenders``, ``dim``, ``start`` (an OpenTafl string) and ``moves``, a line of moves
-  that may end in ``---`` for a resignation. On the 11×11 board, its games are Copenhagen Hnefatafl.
-- Abstract Play: ``header``, which contains the game, its variants and the players, and ``moves``, a list of rounds. A
-  round is a list of moves. A move is a text or an object with the field ``move``. The first player moves first.
+- hnefatafl.org: ``attackers``, ``defenders``, ``dim``, ``start`` (an OpenTafl string) and ``moves``, which may end in
+  ``---`` for a resignation. On the 11×11 board, its games are Copenhagen Hnefatafl.
+- Abstract Play: ``header``, which contains the game and the players, and ``moves``, a list of rounds. A round is a list
+  of moves, each a text or an object with the field ``move``. The first player moves first.
 
 The formats follow the schema ``game-import.json`` of https://github.com/ftzm/hnefatafl, ``opentafl.rs`` of
 https://codeberg.org/dcampbell/hnefatafl and ``gamerecord.json`` of https://github.com/AbstractPlay/recranks.

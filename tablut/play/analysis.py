@@ -1,7 +1,4 @@
-"""Analysis of games by search, tablebases and proof search.
-
-The analysis grades moves and adds comments and diagrams.
-"""
+"""Analysis of games by search, tablebases and proof search, with grades of moves, comments and diagrams."""
 
 from __future__ import annotations
 
@@ -64,24 +61,12 @@ ValueSource = Literal["rules", "tablebase", "proof", "search"]
 class Insight(NamedTuple):
     """Result of analysing a position, from the side to move's point of view.
 
-    Attributes
-    ----------
-    score : int
-        Score in centi-logits, or the score of a proven win or loss; see `tablut.play.search.limits`.
-    wdl : {'win', 'draw', 'loss', 'unresolved'} or None
-        Proven value, or None if there is only an estimate.
-    dtm : int or None
-        Plies to the end under best play, or None if they are not known exactly.
-    best : tuple of Move
-        Best moves: all moves that attain ``dtm``, or the move that the search chose.
-    line : tuple of Move
-        Principal variation of the search.
-    source : {'rules', 'tablebase', 'proof', 'search'}
-        Source of ``wdl``, or ``search`` if ``wdl`` is None.
-    lines : tuple of BestLine
-        Best lines of the search, if several were requested.
-    points : float or None
-        Expected points according to the search, or None if they were not measured for these rules.
+    - ``score``: Score in centi-logits, or the score of a proven win or loss; see `tablut.play.search.limits`.
+    - ``wdl``, ``dtm``: Proven value, and plies to the end under best play, or None if they are not known.
+    - ``best``, ``line``: All moves that attain ``dtm``, or the move that the search chose, and its principal variation.
+    - ``source``: ``rules``, ``tablebase``, ``proof`` or ``search``, which is the source of an estimate.
+    - ``lines``: Best lines of the search, if several were requested.
+    - ``points``: Expected points according to the search, or None if they were not measured for these rules.
     """
 
     score: int
@@ -107,20 +92,10 @@ class Insight(NamedTuple):
 class Analyst:
     """Analyser that examines the positions of one variant with a search, a tablebase and a proof search.
 
-    Parameters
-    ----------
-    variant : Variant
-        Rule set.
-    limits : SearchLimits
-        Limits for the search of each position.
-    proof_nodes : int
-        Node limit for the proof search of each position, or 0 for no proof search.
-    tablebase : Path or str, optional
-        Tablebase to probe. By default, the built-in tables are probed.
-    hash_mib, table_mib : int
-        Memory in MiB for the transposition table and for the tablebases probed during the search, respectively.
-    lines : int
-        Number of best lines that the search finds in each position.
+    - ``limits``, ``proof_nodes``: Limits for the search and for the proof search (0 for none) of each position.
+    - ``tablebase``: Tablebase to probe. By default, the built-in tables are probed.
+    - ``hash_mib``, ``table_mib``: Memory in MiB for the transposition table and for tablebases probed in the search.
+    - ``lines``: Number of best lines that the search finds in each position.
 
     Examples
     --------
@@ -150,23 +125,9 @@ class Analyst:
         self._searcher = Searcher(variant, hash_mib=hash_mib, prober=self._prober, table_mib=table_mib)
 
     def look(self, board: Board) -> Insight:
-        """Analyse the current position of a game that is not over.
+        """Analyse the current position of a game that is not over. The board is not changed.
 
-        Parameters
-        ----------
-        board : Board
-            Board with the game history. It is not changed.
-
-        Returns
-        -------
-        Insight
-            Result of the analysis. Its value comes from a tablebase if possible, otherwise from the proof search, and
-            otherwise from the search.
-
-        Raises
-        ------
-        InputError
-            If the game is over.
+        The value comes from a tablebase if possible, otherwise from the proof search, and otherwise from the search.
         """
         found = self._searcher.search(board, self._limits, lines=self._lines)
         limit = self.variant.rules.move_limit
@@ -189,7 +150,7 @@ class Analyst:
         return Insight(found.score or 0, wdl, dtm, best, found.pv, source, lines, found.points)
 
     def _tabled(self, board: Board, left: int | None) -> tuple[Wdl, int | None] | None:
-        """Return the tablebase value, or None if the tablebase does not contain the position.
+        """Return the tablebase value of a position, or None if no table contains it.
 
         ``left`` is the number of plies left until the move limit, or None if there is no limit.
         """
@@ -207,10 +168,7 @@ class Analyst:
 Grade = Literal["", "inaccuracy", "mistake", "blunder"]
 
 GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.2, "mistake"), (0.1, "inaccuracy"))
-"""Grades of moves, each with the smallest loss of expected points that earns it.
-
-`benchmarks.tuning.grading` measures how many errors they find, and how many sound moves they grade.
-"""
+"""Grades of moves, each with the smallest loss of expected points that earns it (`benchmarks.tuning.grading`)."""
 
 OPEN: Final = GRADES[0][0]
 """Minimum number of expected points for a game to count as still open for a side.
@@ -220,37 +178,15 @@ It equals the smallest loss that makes a move a blunder.
 
 
 class AnalysedPly(Result):
-    """Analysed move in a game.
+    """Analysed move in a game. Values are those before the move, for the side that made it; see `Insight`.
 
-    Attributes
-    ----------
-    ply : int
-        Number of the move, counted from 1.
-    side, move, position : str
-        Side that moved, its move, and the position before the move.
-    score : int
-        Score before the move, for the side that made it; see `tablut.play.search.limits`.
-    wdl, dtm, source : str or None, int or None, str
-        Proven value of the position before the move for the side that made it, the number of plies to the end, and the
-        source of the value. See `Insight`.
-    best : list of str
-        Best moves.
-    line : list of str
-        Expected line of play.
-    points : float or None
-        Expected points before the move, from 0 to 1, for the side that made it, or None if they were not measured for
-        these rules.
-    loss : float or None
-        Expected points that the move lost, between 0 and 1, or None if they were not measured.
-    grade : str
-        ``inaccuracy``, ``mistake``, ``blunder`` or an empty string.
-    missed_win : bool
-        Whether a win was proved before the move but not after it.
-    choice : BestMoveResult or None
-        Move that another player chose in the same position, or None if no player was given. The score is None if that
-        player reports no scores.
-    lines : tuple of BestLine
-        Best lines of the position before the move, if several were requested.
+    - ``ply``, ``side``, ``move``, ``position``: Number of the move from 1, its side, the move, and the position before
+      it.
+    - ``points``: Expected points before the move, from 0 to 1, or None if they were not measured for these rules.
+    - ``loss``: Expected points that the move lost, between 0 and 1, or None if they were not measured.
+    - ``grade``: ``inaccuracy``, ``mistake``, ``blunder`` or an empty string.
+    - ``missed_win``: Whether a win was proved before the move but not after it.
+    - ``choice``: Move that another player chose in the same position, or None if no player was given.
     """
 
     ply: int
@@ -294,26 +230,13 @@ class SideReport(Result):
 class GameAnalysis(Result):
     """Analysis of a game.
 
-    Attributes
-    ----------
-    variant, start : str
-        Rule set and start position.
-    players : dict of str to str or None
-        Names of the players in the record, keyed by ``white`` and ``black``.
-    result : str or None
-        Result claimed by the record.
-    outcome : str or None
-        Outcome under the rules, or None if the moves do not end the game.
-    plies : list of AnalysedPly
-        Analysed moves.
-    first_decisive_error : DecisiveError or None
-        The loser's last move from a position that was not lost, or None if the game has no loser or no such move.
-    white, black : SideReport
-        Summary of each side's moves.
-    problems : list of str
-        Claims in the record that contradict the moves or the rules.
-    file, number : str or None, int or None
-        File of the game and its number in this file, if a folder of games was analysed.
+    - ``variant``, ``start``: Rule set and start position.
+    - ``players``: Names of the players in the record, keyed by ``white`` and ``black``.
+    - ``result``, ``outcome``: Result claimed by the record, and outcome under the rules, or None.
+    - ``plies``, ``white``, ``black``: Analysed moves, and a summary of each side's moves.
+    - ``first_decisive_error``: The loser's last move from a position that was not lost, or None.
+    - ``problems``: Claims in the record that contradict the moves or the rules.
+    - ``file``, ``number``: File of the game and its number in this file, if a folder of games was analysed.
     """
 
     variant: str
@@ -336,25 +259,10 @@ def analyse(
     watch: Callable[[int], None] | None = None,
     ask: Callable[[Board], BestMoveResult] | None = None,
 ) -> GameAnalysis:
-    """Analyse a game.
+    """Return the analysis of a recorded game. It ends before an illegal move, which it reports as a problem.
 
-    Parameters
-    ----------
-    record : GameRecord
-        Record of a game under the analyst's rules.
-    analyst : Analyst
-        Analyser of the positions.
-    watch : callable, optional
-        Function called with each ply number, counted from 1, once the positions before and after that ply have been
-        analysed.
-    ask : callable, optional
-        Function that returns a player's choice in a position. The choice is reported next to the move that was played,
-        but is not used to grade that move.
-
-    Returns
-    -------
-    GameAnalysis
-        Analysis of the game. If a move is illegal, the analysis ends before it, and ``problems`` reports the move.
+    ``watch`` is called with the number of each ply that has been analysed. ``ask`` returns another player's choice in a
+    position, which is reported next to the move that was played.
 
     Raises
     ------
@@ -472,8 +380,7 @@ def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | No
 def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: str | None) -> DecisiveError | None:
     """Return the last move that the loser made while the game was still open for that side.
 
-    In a position with the winner to move, only a proven value counts. An estimate is ignored there, because the
-    estimate after the winner's move contains the same information.
+    With the winner to move, only a proven value counts, because the estimate after the winner's move is the better one.
     """
     if winner not in ("white", "black"):
         return None

@@ -1,8 +1,7 @@
 """Opening books: a player that begins with book moves, and match openings that are drawn from a book.
 
-A book is a collection of games (`tablut.play.collection`). As long as the book contains the position, the player either
-makes the move with the highest lower bound on its points, unless this move has never scored, or draws a move at random
-in proportion to its number of games.
+The player makes the move with the highest lower bound on its points, or draws a move at random in proportion to its
+number of games.
 """
 
 from __future__ import annotations
@@ -39,11 +38,10 @@ class BookPlayer:
             book.rules(variant)
 
     def choose(self, board: Board, limits: SearchLimits, **wanted: Any) -> Choice:
-        """Return a move from the book, or the choice of the other player.
+        """Return a move from the book, or the choice of the other player if the book has no suitable move.
 
-        A move that has lost all its games is never the best. If the book has no other moves, the other player chooses.
-        It also chooses if several lines or a choice among given moves are ``wanted``, if every book move repeats a
-        position of the game, or if the book can no longer be read.
+        A move is not suitable if it has lost all its games or repeats a position of the game. The other player also
+        chooses if several lines or a choice among given moves are ``wanted``.
         """
         try:
             moves, notes = [] if wanted else without_repetitions(book_moves(self._path, board), board), list[str]()
@@ -86,12 +84,7 @@ def drawn_move(moves: list[PlayedMove], random: Random, size: int) -> Move:
 
 
 class BookOpenings(NamedTuple):
-    """Match openings drawn from a book. Each move is drawn at random in proportion to its number of games.
-
-    - ``book``: Book file.
-    - ``plies``: Maximum number of moves. An opening ends earlier where the book ends.
-    - ``seed``: Random seed. Each pair uses a separate stream of random numbers.
-    """
+    """Match openings of at most ``plies`` moves, each drawn at random in proportion to its games in a ``book``."""
 
     book: str
     plies: int = 4

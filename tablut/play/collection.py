@@ -1,8 +1,7 @@
 """Collections of games, which can be searched by position for the moves that were played and their results.
 
-A collection is a single SQLite file. `write_collection` creates one from game records and archives of every supported
-kind, and from other collections. `open_collection` opens one as a `Collection`, which is queried by position. Positions
-that differ only by a symmetry of the rules count as one position. An opening book is a collection too.
+A collection is a single SQLite file, written by `write_collection` and opened by `open_collection`. Positions that
+differ only by a symmetry of the rules count as one position. An opening book is a collection too.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def _images(variant: Variant) -> tuple[tuple[int, ...], ...]:
 
 
 def key_of(variant: Variant, position: Position) -> tuple[bytes, list[tuple[int, ...]]]:
-    """Return a position's key, and the symmetries that map the position to the image described by the key.
+    """Return a position's key, and the symmetries that map it to the image described by the key.
 
     Positions have the same key if and only if a symmetry of the rules maps one to the other.
     """
@@ -98,10 +97,7 @@ def _code(move: Move, images: Iterable[Sequence[int]]) -> int:
 
 
 class UnreadGame(Result):
-    """A game that was not read, was read only up to an illegal move or contradicts itself, and the reason.
-
-    The number is 0 if the file contains no game.
-    """
+    """A game that was not read completely or contradicts itself, and the reason. A file without games has number 0."""
 
     file: str
     number: int
@@ -136,25 +132,8 @@ def write_collection(
 ) -> list[UnreadGame]:
     """Write the games from files, folders and other collections to a new collection. Return the games not read.
 
-    Parameters
-    ----------
-    target : Path
-        Collection file to write. An existing collection is replaced.
-    sources : sequence of Path
-        Files of any supported kind, collections, and folders of these. A game that is both in a collection and in the
-        file that it was read from, or in two collections, is read only once.
-    variant : Variant or None
-        Rules to use instead of the rules named in the records.
-    observer : Observer
-        Receives progress reports: the number of games read so far.
-    plies : int, optional
-        Number of plies of each game to index. By default, the whole game is indexed.
-
-    Returns
-    -------
-    list of UnreadGame
-        Games and files that could not be read, and games with an illegal move. A game with an illegal move is in the
-        collection nevertheless, up to the position before this move.
+    A game that occurs in several sources is read only once. ``variant`` replaces the rules named in the records, and
+    ``plies`` limits the indexed part of each game. A game with an illegal move is stored up to that move.
     """
     if os.path.realpath(target) in map(os.path.realpath, sources):
         raise InputError("is one of the sources", subject=f"output file {str(target)!r}", remedy="choose another file")
@@ -170,7 +149,7 @@ def write_collection(
 def _files_of(sources: Iterable[Path], target: Path | None) -> Iterator[tuple[Path, bool]]:
     """Yield each file once, and whether it was found in a folder.
 
-    In a folder, the target, empty files (such as locks) and files whose names begin with a dot are skipped.
+    In a folder, empty files and files whose names begin with a dot are skipped.
     """
     seen = set() if target is None else {os.path.realpath(target)}
     for source in sources:
@@ -331,7 +310,7 @@ class _Writer:
 def _visits(
     variant: Variant, start: Position | None, games: Sequence[GameRecord], plies: int | None
 ) -> tuple[NDArray[np.uint64], NDArray[Any], NDArray[np.int64]]:
-    """Return the games' positions in packed form, a visit for each position, and each game's number of legal moves.
+    """Return the games' packed positions, a visit for each position, and each game's number of legal moves.
 
     Games continue after a repetition and beyond the move limit, as they do on game servers.
     """
@@ -400,8 +379,7 @@ class PlayedMove(Result):
     """A move that was played in a position, and the results of the games in which it was played.
 
     ``same`` lists the other moves that lead to the same position up to symmetry. ``score`` is the mean number of points
-    that the side to move scored, and ``low`` and ``high`` are the 95 % interval computed by Wilson's method. Games
-    without a result are ignored there.
+    of the side to move, with Wilson's 95 % interval from ``low`` to ``high``, without unfinished games.
     """
 
     move: str
@@ -445,10 +423,7 @@ _REFERENCE: Final = ("file", "number", "white", "black", "date", "result")
 
 
 class Collection:
-    """A collection that is open for reading. Use `open_collection` to open one.
-
-    It can be used by several threads. Whatever it returns has been compared with its digest.
-    """
+    """A collection that several threads can read; see `open_collection`. All data are compared with their digests."""
 
     def __init__(self, path: Path, file: CollectionFile) -> None:
         self._file, self._rules = file, dict[int, Variant]()
@@ -498,10 +473,7 @@ class Collection:
             yield file, number, GameRecord(tags, own, position, played, winner)
 
     def answer(self, board: Board, *, player: str | None = None, most: int = 10) -> PositionGames:
-        """Return the moves and results of the games that reached a board's position.
-
-        If a player is given, only this player's games count. At most ``most`` games are listed.
-        """
+        """Return the moves and results of the games, or of a player's games, that reached a board's position."""
         whole_number("most", most)
         variant, (key, images) = board.variant, key_of(board.variant, board.position)
         rules, legal = self._number(variant), list(board.legal_moves)
@@ -556,7 +528,6 @@ def _played_move(mover: str, same: list[Move], results: list[int]) -> PlayedMove
 def open_collection(path: Path, shown: str = "") -> Iterator[Collection]:
     """Open a collection for reading, and close it at the end of the context. A damaged file raises `DamagedError`.
 
-    Opening it checks its size and the digest of its rules and digests. The rest is checked when it is read.
     Errors name the collection as ``shown``, by default by its path.
     """
     with open_file(path, shown or f"collection {str(path)!r}") as file:

@@ -1,10 +1,8 @@
 """The file of a collection of games: SQLite tables whose rows are protected by digests.
 
-Each block of consecutive rows has a digest. A question is answered only from whole blocks that match their digests, so
-the absence of a position is as certain as its presence, and nothing that the answer does not need has to be read. The
-table ``seal`` contains the digest of the rule sets and of all other digests, which is checked when the file is opened.
-The digests cover values rather than the bytes of the file, so a file that SQLite has laid out differently is still
-valid. They detect damage, not tampering: anyone who can write to the file can also write digests.
+Each block of consecutive rows has a digest. A query reads only whole blocks that match their digests, so the absence of
+a position is as certain as its presence. The table ``seal`` contains the digest of the rule sets and of all other
+digests, which is checked when the file is opened. Digests cover values, not bytes, and detect damage, not tampering.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The engine's line protocol, modelled on the Universal Chess Interface (UCI).
+"""The engine's line protocol, modelled on the Universal Chess Interface (UCI); see docs/engine-protocol.md.
 
-docs/engine-protocol.md describes the protocol for authors of client programs. No input line can crash the engine. If it
-does not understand a line, it responds with one ``info string`` line. It responds with exactly one ``bestmove`` to
-every ``go`` that is sent while no search runs.
+The engine responds with one ``info string`` line to a line that it does not understand, and with exactly one
+``bestmove`` to every ``go`` that is sent while no search runs.
 """
 
 from __future__ import annotations
@@ -51,15 +50,11 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,400}", re.ASCII)
 class EngineOptions(NamedTuple):
     """Options of the engine, set by ``setoption``.
 
-    - ``variant``: Name of a built-in rule set, or path to a TOML file.
-    - ``player``: Name of the player that chooses the moves.
-    - ``hash``: Memory in MiB for the transposition table.
+    - ``variant``, ``player``: Built-in rule set or path of a TOML file, and name of the player that chooses the moves.
+    - ``hash``, ``table_memory``: Memory in MiB for the transposition table, and for tables probed during the search.
     - ``tables``: Folder of a tablebase, or an empty string for the built-in tables.
-    - ``table_memory``: Memory in MiB for the tables probed during the search.
-    - ``threads``: Number of search threads, if the player supports several.
-    - ``seed``: Random seed of the player.
-    - ``settings``: Settings specific to the player, in the form ``name=value``, separated by blanks.
-    - ``multipv``: Number of best lines to find.
+    - ``threads``, ``multipv``: Numbers of search threads and of best lines to find.
+    - ``seed``, ``settings``: Random seed, and settings of the player, in the form ``name=value``, separated by blanks.
     - ``ponder``: Whether to write the expected reply after the chosen move.
     """
 
@@ -102,9 +97,8 @@ _START: Final = _Begun("startpos", ())
 class LineProtocol(ABC):
     """Base class of the engine's protocols. It executes lines and records which parts of the state were refused.
 
-    The state that a search begins from consists of parts, such as the rule set and the position. If a line that sets a
-    part is refused, the client may assume a state that was never set. The part then counts as missing, and the engine
-    refuses to search until another line sets it.
+    If a line that sets a part, such as the rule set or the position, is refused, the client may assume a state that was
+    never set. The engine then refuses to search until another line sets this part.
     """
 
     sets: ClassVar[dict[str, tuple[str, ...]]]
@@ -115,18 +109,7 @@ class LineProtocol(ABC):
         """Missing parts, oldest first, each with the reason why it was refused."""
 
     def handle(self, line: str) -> bool:
-        """Execute a line.
-
-        Parameters
-        ----------
-        line : str
-            Line without its line ending. Blanks around words are ignored.
-
-        Returns
-        -------
-        bool
-            Whether more lines may follow.
-        """
+        """Execute a line, without its line ending, and return whether more lines may follow."""
         command, rest = (*line.split(None, 1), "", "")[:2]
         parts = self._parts(command, rest)
         try:
@@ -164,18 +147,7 @@ class LineProtocol(ABC):
 class EngineSession(LineProtocol):
     """Engine session, which executes the lines of the UCI-like protocol and writes the responses.
 
-    Parameters
-    ----------
-    write : callable
-        Function that writes a line. It receives the line without a line ending. Several threads call the function, but
-        never at the same time.
-    options : EngineOptions, optional
-        Initial options.
-
-    Raises
-    ------
-    InputError
-        If an option is invalid.
+    ``write`` writes a line. Several threads call this function, but never at the same time.
 
     Examples
     --------
@@ -219,13 +191,7 @@ class EngineSession(LineProtocol):
         return self._board.copy()
 
     def place(self, board: Board) -> None:
-        """Stop any running search and continue with the game on the given board, which may use any rule set.
-
-        Parameters
-        ----------
-        board : Board
-            Board with the game's moves.
-        """
+        """Stop any running search, and continue with the game on a board, under its rules."""
         self.leave()
         if board.variant != self._variant:
             self._variant, self._player = board.variant, None
@@ -276,24 +242,14 @@ class EngineSession(LineProtocol):
         return True
 
     def finish(self) -> None:
-        """End the session when the input ends.
-
-        A search with limits, or for a forced win, is allowed to finish. One that has no limits, or that ponders, is
-        stopped.
-        """
+        """End the session when the input ends. A search with limits, or for a forced win, is allowed to finish."""
         if self._search is not None:
             if self._search.endless or self._search.ponders:
                 self._search.stop()
             self._search.wait()
 
     def leave(self, seconds: float = 1.0) -> None:
-        """End the session after ``quit``: stop a running search and write its move.
-
-        Parameters
-        ----------
-        seconds : float
-            Maximum time in seconds to wait for the search to end. A player that cannot be stopped may exceed this time.
-        """
+        """End the session after ``quit``: stop a running search, wait for it for some seconds, and write its move."""
         if self._searching() and self._search is not None:
             self._search.stop()
             self._search.wait(seconds)
@@ -302,11 +258,7 @@ class EngineSession(LineProtocol):
         return self._search is not None and self._search.running
 
     def _busy(self) -> bool:
-        """Return whether a search is running. If it has been stopped or has limits, first wait for its end.
-
-        Clients that send lines from a file do not wait for the answers. The time is short, because `stop` is not read
-        meanwhile.
-        """
+        """Return whether a search is running. If it is about to end, wait a short time for its end."""
         search = self._search
         if search is not None and (search.stopped or not (search.endless or search.ponders)):
             search.wait(None if search.stopped else _PATIENCE)
@@ -492,10 +444,7 @@ class EngineSession(LineProtocol):
 
 
 def _words(settings: str) -> list[str]:
-    """Split the option ``settings`` at spaces that are not within quotation marks.
-
-    A backslash has no special meaning.
-    """
+    """Split the option ``settings`` at spaces outside quotation marks. A backslash has no special meaning."""
     words = shlex.shlex(settings, posix=True, punctuation_chars=False)
     words.whitespace_split, words.commenters, words.escape = True, "", ""
     try:
@@ -517,11 +466,8 @@ def _read_go(
 ) -> tuple[SearchLimits, list[Move], bool, int | None, list[str]]:
     """Parse the words after ``go``. Words that cannot be used are ignored, so that every line leads to a move.
 
-    Return the limits, the moves to choose from (all moves if the list is empty), whether to ponder, the number of plies
-    of a forced win, and the reasons why words were ignored.
-
-    The list of moves after ``searchmoves`` ends at the first word without a digit. Every move contains a digit, and the
-    name of a parameter does not. Without any limits, the search has no limits, unless a word was ignored.
+    Return the limits, the moves to choose from (none for all), whether to ponder, the number of plies of a forced win,
+    and the reasons why words were ignored. The moves after ``searchmoves`` end at the first word without a digit.
     """
     found: dict[str, int] = {}
     moves: list[Move] = []
@@ -572,10 +518,7 @@ def _number(name: str, text: str) -> int:
 
 
 def _limits(found: dict[str, int], turn: SideName, refused: list[str]) -> SearchLimits:
-    """Return the limits that the numbers after ``go`` define. A time for the move takes precedence over the clocks.
-
-    A time of 0 or less means that the move has to be made immediately.
-    """
+    """Return the limits that the numbers after ``go`` define. A time for the move takes precedence over the clocks."""
     nodes, depth, playouts = (max(found[name], 1) if name in found else None for name in ("nodes", "depth", "playouts"))
     limits = SearchLimits(None, nodes, None if depth is None else min(depth, MAX_PLY - 1), playouts)
     if "movetime" in found:

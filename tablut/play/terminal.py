@@ -94,12 +94,9 @@ _SHOWN_MOVES: Final = 8
 class TerminalSettings(NamedTuple):
     """Players of a game in the terminal, their limits, and the sources of advice.
 
-    - ``players``: Players by colour. None stands for a person.
-    - ``name``: Name displayed for every player that is not a person.
-    - ``limits``: Limits of the players for each move.
-    - ``advice``: Limits for hints and evaluations.
-    - ``adviser``: Function that creates the player for hints. It is called when the first hint is requested.
-    - ``prober``: Function that finds the tablebase. It is called when the tablebase is first needed.
+    - ``players``, ``name``: Players by colour, None for a person, and the name displayed for players that are programs.
+    - ``limits``, ``advice``: Limits of the players for each move, and limits for hints and evaluations.
+    - ``adviser``, ``prober``: Functions that create the player for hints, and find the tablebase, when first needed.
     """
 
     players: dict[SideName, Player | None]
@@ -111,11 +108,7 @@ class TerminalSettings(NamedTuple):
 
 
 class GameEnd(NamedTuple):
-    """Ending of a game in the terminal.
-
-    - ``result``: Winner or ``draw``, or None if the game is not over.
-    - ``termination``: Termination defined by the rules, or ``resigned``.
-    """
+    """Ending of a game in the terminal: the winner, ``draw`` or None, and the termination."""
 
     result: GameResult | None
     termination: str | None
@@ -130,19 +123,7 @@ def ending_in_words(ending: GameEnd) -> str:
 
 
 class TerminalGame:
-    """Game in the terminal.
-
-    Parameters
-    ----------
-    board : Board
-        Board whose position is the start of the game.
-    settings : TerminalSettings
-        Players and their limits.
-    live : Live
-        Output to the terminal.
-    ask : callable
-        Function that takes a prompt and returns a line, or None at the end of the input.
-    """
+    """Game in the terminal, which starts from the position of a board."""
 
     def __init__(self, board: Board, settings: TerminalSettings, live: Live, ask: Callable[[str], str | None]) -> None:
         self.board = board
@@ -170,28 +151,11 @@ class TerminalGame:
         }
 
     def save(self, file: Path) -> None:
-        """Write the game as a record.
-
-        Parameters
-        ----------
-        file : Path
-            File to write.
-
-        Raises
-        ------
-        OutputError
-            If the file cannot be written.
-        """
+        """Write the game as a record."""
         save_record(self.board.record(self.tags(), self.ending.result), file)
 
     def run(self) -> GameEnd:
-        """Play until the person leaves the game. If there is no person, play until the game is over.
-
-        Returns
-        -------
-        GameEnd
-            Ending of the game.
-        """
+        """Play until the person leaves the game or, if there is no person, until the game is over."""
         people = None in self._settings.players.values()
         self._draw()
         if people and (move := next(iter(self.board.legal_moves), None)) is not None:

@@ -1,8 +1,7 @@
 """Searches that run in a separate thread, where they can be stopped or ponder, and the search for a forced win.
 
-Players may have two optional methods. A player that can be stopped has a method ``stop``, which also cancels a search
-that is about to begin. Without it, a search that has no limits gets a time limit. A player that reports intermediate
-results has a method ``observe`` (see `tablut.play.players.simple`). Without it, only the final result is reported.
+A player that can be stopped has a method ``stop``, which also cancels a search that is about to begin. Without it, a
+search that has no limits gets a time limit. A player that reports intermediate results has a method ``observe``.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ _DEEPEST: Final = SearchLimits(depth=MAX_PLY - 1)
 class RunningSearch:
     """Search in a separate thread. A search without limits runs until `stop` is called.
 
-    A pondering search thinks on the opponent's time. It writes no move before `stop` or `ponderhit` is called, and its
-    time limit does not apply until then. ``options`` are passed on to the player.
+    A pondering search writes no move before `stop` or `ponderhit` is called, and its time limit does not apply until
+    then.
     """
 
     def __init__(
@@ -86,8 +85,7 @@ class RunningSearch:
     def ponderhit(self) -> None:
         """Turn a pondering search into a normal one, because the opponent has made the expected move.
 
-        The time limit counts from the start of the search. If it has passed, or there is no limit, the search ends
-        immediately.
+        The time limit counts from the start of the search.
         """
         from tablut.play.search.searcher import time_margin
 
@@ -139,8 +137,7 @@ class RunningSearch:
 class WinSearcher:
     """Player that proves whether the side to move can force a win within a number of plies.
 
-    Like `tablut.prober.Prover`, it treats the position as the start of a game and ignores all earlier positions. It
-    refuses a win whose line would end the game by a repetition or at the move limit.
+    It ignores all earlier positions, but refuses a win whose line would end the game by a repetition or the move limit.
     """
 
     def __init__(self, board: Board, plies: int, nodes: int | None) -> None:

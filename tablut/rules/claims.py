@@ -1,11 +1,8 @@
 """A variant's rules in words, derived from all its rule fields together.
 
-Each claim contains its answer both as a sentence and as data.
-
 A single field often does not determine what happens in play. For example, whether two attackers capture the king beside
-the castle depends on `king.beside_castle`, `king.on_castle` and `king.elsewhere` together. A claim answers one question
-about play. A test compares the data with the behaviour of `tablut.rules.naive`, for all combinations of values of any
-two fields.
+the castle depends on three fields. A claim answers one question about play, both as a sentence and as data. A test
+compares the data with the behaviour of `tablut.rules.naive`, for all combinations of values of any two fields.
 """
 
 from __future__ import annotations
@@ -30,12 +27,7 @@ _WORDS = {
 
 
 class Claim(NamedTuple):
-    """Answer to one question about play under a rule set.
-
-    - ``question``: The question in a few words, unique within a rule set.
-    - ``answer``: The answer as data.
-    - ``sentence``: The answer in words.
-    """
+    """Answer to one question about play under a rule set, as data and as a sentence."""
 
     question: str
     answer: Mapping[str, Any]
@@ -43,17 +35,7 @@ class Claim(NamedTuple):
 
 
 def claims(variant: Variant) -> list[Claim]:
-    """Return the claims about play that follow from a variant's rule fields.
-
-    Parameters
-    ----------
-    variant : Variant
-        Rule set. Questions about kinds of cells that do not exist on its board are omitted.
-
-    Returns
-    -------
-    list of Claim
-        One claim for each question.
+    """Return the claims about play that follow from a variant's rule fields, one for each question.
 
     Examples
     --------

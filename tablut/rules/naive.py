@@ -1,14 +1,10 @@
 """Plain Python implementation of the rules on a dictionary of cells, slow but easy to read.
 
-Tests compare the compiled engine with this module. The module therefore uses neither the engine's tables nor the
-derived regions. This module reads the terrain diagram, the start diagram and the rule fields of a variant, and
-implements each rule once, close to its wording.
+Tests compare the compiled engine with this module, which therefore uses neither the engine's tables nor the derived
+regions. It reads a variant's diagrams and rule fields, and implements each rule once, close to its wording.
 
 Cells are ``(file, rank)`` pairs, and ``(0, 0)`` is a1. Pieces are ``b`` (attacker), ``w`` (defender) and ``K`` (king);
-sides are ``b`` and ``w``.
-
-There are two limitations. Positions have no history: there is neither repetition nor a move limit. The
-module recognises a ply that ends the game, but not a position where the game is already over.
+sides are ``b`` and ``w``. Positions have no history, so there is neither repetition nor a move limit.
 """
 
 from __future__ import annotations
@@ -37,12 +33,7 @@ _PIECES = {"b": "an attacker", "w": "a defender", "K": "the king"}
 class NaivePosition(NamedTuple):
     """Placement of the pieces, and the side to move.
 
-    Attributes
-    ----------
-    pieces : mapping of (int, int) to str
-        Pieces, keyed by cell. Empty cells have no entry.
-    side : {'w', 'b'}
-        The side to move.
+    ``pieces`` maps occupied cells to pieces, and ``side`` is ``w`` or ``b``.
     """
 
     pieces: Mapping[Cell, str]
@@ -53,17 +44,7 @@ class NaivePosition(NamedTuple):
         return next(cell for cell, piece in self.pieces.items() if piece == "K")
 
     def piece(self, cell: Cell) -> str:
-        """Return the piece on a cell, or ``''`` if the cell is empty or lies beyond the edge.
-
-        Parameters
-        ----------
-        cell : tuple of int
-            File and rank.
-
-        Returns
-        -------
-        str
-            ``b``, ``w``, ``K`` or ``''``.
+        """Return the piece on a ``cell`` (file, rank), or ``''`` if the cell is empty or lies beyond the edge.
 
         Examples
         --------
@@ -77,14 +58,8 @@ class NaivePosition(NamedTuple):
 class NaiveResult(NamedTuple):
     """Result of a ply.
 
-    Attributes
-    ----------
-    position : NaivePosition
-        Position after the ply. Captured soldiers are removed, but a captured king is not.
-    captured : frozenset of (int, int)
-        Cells of the soldiers captured by the ply.
-    outcome : Outcome or None
-        Outcome of the game, or None if the game continues.
+    - ``position``: Position after the ply. Captured soldiers are removed, but a captured king is not.
+    - ``captured``, ``outcome``: Cells of the captured soldiers, and the outcome, or None if the game continues.
     """
 
     position: NaivePosition
@@ -114,12 +89,7 @@ def _rows(line: list[Cell], cells: set[Cell]) -> list[list[Cell]]:
 
 
 class NaiveGame:
-    """Rules of one variant, implemented in plain Python.
-
-    Parameters
-    ----------
-    variant : Variant
-        The rule set.
+    """Rules of one ``variant``, implemented in plain Python.
 
     Examples
     --------
@@ -152,17 +122,7 @@ class NaiveGame:
         return self.read(self.variant.start_position)
 
     def read(self, text: str) -> NaivePosition:
-        """Parse a position from its one-line text. This is the inverse of `write`.
-
-        Parameters
-        ----------
-        text : str
-            Rows from the top rank down, followed by a space and ``w`` or ``b``.
-
-        Returns
-        -------
-        NaivePosition
-            The position. It need not be one that can occur in a game.
+        """Return the position with the given one-line ``text``. It need not be one that can occur in a game.
 
         Raises
         ------
@@ -199,17 +159,7 @@ class NaiveGame:
         return NaivePosition(pieces, rest[0])
 
     def write(self, position: NaivePosition) -> str:
-        """Return the one-line text of a position.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Any position.
-
-        Returns
-        -------
-        str
-            Rows from the top rank down, followed by a space and ``w`` or ``b``.
+        """Return the one-line text of a ``position``: the rows from the top rank down, a space, and ``w`` or ``b``.
 
         Examples
         --------
@@ -222,18 +172,7 @@ class NaiveGame:
         return position_text(rows, position.side)
 
     def move_name(self, move: NaiveMove) -> str:
-        """Return a move as text, for example ``e4-e7``.
-
-        Parameters
-        ----------
-        move : tuple of two cells
-            Start and target.
-
-        Returns
-        -------
-        str
-            Names of both squares, joined by a dash.
-        """
+        """Return a ``move`` as text, for example ``e4-e7``."""
         (from_file, from_rank), (to_file, to_rank) = move
         return "-".join(
             square_name(rank * self.size + file, self.size)
@@ -241,17 +180,7 @@ class NaiveGame:
         )
 
     def parse_move(self, name: str) -> NaiveMove:
-        """Parse a move, which need not be legal, from a text such as ``e4-e7``.
-
-        Parameters
-        ----------
-        name : str
-            Names of two squares, joined by a dash.
-
-        Returns
-        -------
-        tuple of two cells
-            Start and target.
+        """Return the move, which need not be legal, with a ``name`` such as ``e4-e7``.
 
         Raises
         ------
@@ -265,19 +194,7 @@ class NaiveGame:
     # -- moves -------------------------------------------------------------------------
 
     def legal_moves(self, position: NaivePosition, side: str | None = None) -> list[NaiveMove]:
-        """Return a side's legal moves, sorted.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Any position. Decided positions are treated like any other.
-        side : {'w', 'b'}, optional
-            The side that moves. By default, the side to move.
-
-        Returns
-        -------
-        list of tuple
-            Pairs of start and target, sorted.
+        """Return the legal moves in a ``position`` for a ``side`` (by default the side to move), sorted.
 
         Examples
         --------
@@ -288,19 +205,7 @@ class NaiveGame:
         return sorted(self.moves(position, side))
 
     def moves(self, position: NaivePosition, side: str | None = None) -> Iterator[NaiveMove]:
-        """Iterate over a side's legal moves, piece by piece.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Any position. Decided positions are treated like any other.
-        side : {'w', 'b'}, optional
-            The side that moves. By default, the side to move.
-
-        Returns
-        -------
-        iterator of tuple of two cells
-            Pairs of start and target.
+        """Return an iterator of the legal moves in a ``position`` for a ``side``, by default the side to move.
 
         Examples
         --------
@@ -346,19 +251,7 @@ class NaiveGame:
                 yield cell
 
     def why_not(self, position: NaivePosition, move: NaiveMove) -> str:
-        """Return the reason, in words, why a piece cannot slide to a cell.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            A position with a piece on the move's start cell.
-        move : tuple of two cells
-            An illegal move.
-
-        Returns
-        -------
-        str
-            The reason, as a clause.
+        """Return the reason, as a clause, why an illegal ``move`` cannot be made in a ``position``.
 
         Examples
         --------
@@ -396,19 +289,7 @@ class NaiveGame:
     # -- a ply -------------------------------------------------------------------------
 
     def apply(self, position: NaivePosition, move: NaiveMove) -> NaiveResult:
-        """Make a legal move and return the result. The given position is not changed.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            An undecided position.
-        move : tuple of two cells
-            A legal move. Its legality is not checked.
-
-        Returns
-        -------
-        NaiveResult
-            The position after the ply, the captured soldiers and the outcome.
+        """Return the result of a legal ``move`` in an undecided ``position``, which is not changed.
 
         Examples
         --------
@@ -443,10 +324,7 @@ class NaiveGame:
         return (moved == "b" and victim == "w") or (moved in ("w", "K") and victim == "b")
 
     def _soldier_falls(self, position: NaivePosition, moved: str, victim: Cell, behind: Cell) -> bool:
-        """Return whether a soldier next to the enemy piece that moved is captured.
-
-        ``behind`` is the cell on the other side of the soldier.
-        """
+        """Return whether the moved piece captures a soldier next to it. The cell ``behind`` is on the far side."""
         if moved == "K" and not self.rules.king.armed:
             return False
         if self._is_sheltered(victim):
@@ -491,10 +369,7 @@ class NaiveGame:
         return self.terrain.get(cell) == "X" and self.rules.corners.hostile
 
     def _king_falls(self, position: NaivePosition, king: Cell, behind: Cell) -> bool:
-        """Return whether a king next to the black soldier that moved is captured.
-
-        ``behind`` is the cell on the other side of the king.
-        """
+        """Return whether the moved soldier captures the king next to it. The cell ``behind`` is on the far side."""
         sides = self._sides(king)
         rules = self.rules.king
         beside_castle = rules.beside_castle == "as_on_castle" and self.castle in sides
@@ -511,10 +386,7 @@ class NaiveGame:
         return all(hostile(side, terrain=beside_castle) for side in sides)
 
     def _walled_in(self, position: NaivePosition, moved: str, target: Cell) -> set[Cell]:
-        """Return the soldiers that a move captures by a shieldwall.
-
-        An unarmed king takes no part in shieldwalls.
-        """
+        """Return the soldiers that a move captures by a shieldwall. An unarmed king takes no part in shieldwalls."""
         wall = self.rules.shieldwall
         if wall is None:
             return set()
@@ -575,20 +447,9 @@ class NaiveGame:
     # -- endings that depend on distant pieces --------------------------------------------
 
     def is_encircled(self, position: NaivePosition) -> bool:
-        """Return whether white is encircled.
+        """Return whether white is encircled in a ``position``. The variant need not have the rule ``encirclement``.
 
-        White is encircled if no path through empty cells and white pieces leads from a white piece to the edge. Terrain
-        is ignored.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Any position.
-
-        Returns
-        -------
-        bool
-            Whether the condition of the rule ``encirclement`` is met. The variant need not have this rule.
+        White is encircled if no path through empty cells and white pieces leads from a white piece to the edge.
 
         Examples
         --------
@@ -603,21 +464,10 @@ class NaiveGame:
         return not any(map(self._on_edge, self._spread(whites, lambda cell: piece(cell) != "b")))
 
     def is_fort(self, position: NaivePosition) -> bool:
-        """Return whether the king stands in an exit fort.
+        """Return whether the king stands in an exit fort in a ``position`` after white's ply.
 
-        The king must stand on the edge and be able to move, in a fort that black cannot break.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            Position after white's ply.
-
-        Returns
-        -------
-        bool
-            Whether the condition of the rule ``fort`` is met. If the variant lacks this rule, the form ``on_edge`` of
-            the rule is tested. The test is sound but not complete: some forts that black cannot break are not
-            recognised.
+        It must stand on the edge and be able to move, in a fort that black cannot break. The test is sound but not
+        complete. Without the rule ``fort``, its form ``on_edge`` is tested.
 
         Examples
         --------
@@ -696,10 +546,7 @@ class NaiveGame:
         return comes
 
     def _lets_pass(self, cell: Cell) -> bool:
-        """Return whether black may pass a cell.
-
-        Black may not pass through a corner, and may pass through the castle only if every piece may.
-        """
+        """Return whether black may pass a cell: never a corner, and the castle only if every piece may pass it."""
         if cell == self.castle:
             return self.rules.castle.passable == "everyone"
         return self.terrain[cell] != "X"
@@ -726,19 +573,7 @@ class NaiveGame:
     # -- counting ----------------------------------------------------------------------
 
     def perft(self, position: NaivePosition, depth: int) -> int:
-        """Return the number of move sequences of exactly ``depth`` plies. Decided positions have no children.
-
-        Parameters
-        ----------
-        position : NaivePosition
-            An undecided position.
-        depth : int
-            Number of plies, at least 0.
-
-        Returns
-        -------
-        int
-            Number of sequences. Every position before the last ply is visited.
+        """Return the number of move sequences of exactly ``depth`` plies from an undecided ``position``.
 
         Examples
         --------
@@ -763,17 +598,14 @@ class NaiveGame:
 
 
 class PlainUndo(NamedTuple):
-    """Undo record of a ply: the position before the ply, and the squares of the captured soldiers."""
+    """Undo record of a ply: the position before the ply, and the cells of the captured soldiers."""
 
     before: NaivePosition
     captured: tuple[int, ...]
 
 
 class PlainEngine:
-    """Slow engine for `tablut.board.Board`, based on `NaiveGame`.
-
-    A board is a list that contains a single position. Each move replaces this position in place.
-    """
+    """Slow engine for `tablut.board.Board`, based on `NaiveGame`. A board is a list that contains a single position."""
 
     def __init__(self, variant: Variant) -> None:
         self._game, self._size = NaiveGame(variant), variant.size
@@ -809,7 +641,7 @@ class PlainEngine:
         board[0] = undo.before
 
     def captured(self, undo: PlainUndo) -> tuple[int, ...]:
-        """Return the squares of the soldiers that a move captured."""
+        """Return the cells of the soldiers that a move captured."""
         return undo.captured
 
     def perft(self, board: list[NaivePosition], depth: int) -> int:

@@ -1,8 +1,7 @@
 """Outcomes of games (termination and winner), and the small integer codes that kernels use for them.
 
-A code describes the outcome of a single ply. Repetition and the move limit have no codes, because they depend on the
-game history. Under ``no_moves = side_to_move_loses``, the side to move has lost if it has no legal move, but the
-ply that led to this position has the code `UNDECIDED`.
+A code describes the outcome of a single ply, so repetition and the move limit have none. A ply that leaves the side to
+move without a legal move has the code `UNDECIDED` under ``no_moves = side_to_move_loses``.
 """
 
 from __future__ import annotations
@@ -37,15 +36,10 @@ ENCIRCLEMENT: Final = 7
 
 
 class Outcome(NamedTuple):
-    """End of a game: its termination and its winner.
+    """End of a game: its ``termination`` and its ``winner``, which is None for a draw.
 
-    Attributes
-    ----------
-    termination : str
-        One of ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier was captured), ``no_moves``,
-        ``exit_fort``, ``encirclement``, ``repetition`` and ``move_limit``. The last two depend on the game history.
-    winner : {'white', 'black'} or None
-        The winner, or None for a draw.
+    The termination is ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier was captured),
+    ``no_moves``, ``exit_fort``, ``encirclement``, ``repetition`` or ``move_limit``.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """Support for long work: folders with a single writer, files with digests, and tasks in threads or on clusters.
 
-*Long work* is any computation that stores its results step by step, so that it can be killed and resumed. See
-`tablut.work.parts` for the files that tasks write, and `tablut.work.run` for how tasks run and how damage is repaired.
-The subpackage also contains functions for files, clocks and the machine, which the whole toolkit uses.
+*Long work* is any computation that stores its results step by step, so that it can be killed and resumed. The package
+also contains functions for files, clocks and the machine, which the whole toolkit uses.
 """
 
 import lazy_loader

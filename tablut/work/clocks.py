@@ -1,11 +1,7 @@
 """Counters of the time spent on compiling kernels, clocks that exclude this time, and a message about compiling.
 
 Kernels are compiled when they are first called, often in the middle of a measurement. Every duration in a result is
-therefore measured with a clock from this module, which excludes the time spent on compiling kernels and on loading
-compiled ones.
-
-This module does not import numba. Instead, the engine calls `begin` and `end` around each compilation. For a command
-that needs no kernels, all counters are zero.
+therefore measured with a clock from this module. It does not import numba: the engine calls `begin` and `end`.
 """
 
 from __future__ import annotations
@@ -100,10 +96,7 @@ def thread_clock() -> float:
 
 @contextmanager
 def alarm(seconds: float, call: Callable[[], object]) -> Iterator[None]:
-    """Call a function from another thread after some seconds, unless the context has ended by then.
-
-    If the call has begun, the context waits on exit until the call ends, so that no call runs afterwards.
-    """
+    """Call a function from another thread after some seconds, unless the context has ended by then."""
     timer = threading.Timer(seconds, call)
     timer.daemon = True
     timer.start()
@@ -138,10 +131,7 @@ def described(function: Callable[..., object], arguments: Iterable[object]) -> s
 
 
 def begin(*, loads: bool = False) -> None:
-    """Record the start of compiling or loading a kernel.
-
-    The caller must hold numba's lock, and must call `end` afterwards.
-    """
+    """Record the start of compiling or loading a kernel. The caller must hold numba's lock."""
     _counters.depth += 1
     if _counters.depth > 1:
         return

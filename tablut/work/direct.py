@@ -1,10 +1,8 @@
 """Functions that read and write long arrays without the operating system's cache, and buffers for this purpose.
 
-For example, a file with the children of a census (the positions after one more ply) is written once, read once and
-removed. Passing it through the system's cache takes longer than processing it, because each new page must be allocated,
-cleared and mapped (2.4 seconds per gigabyte on a virtual machine). Whole pages of large arrays are therefore
-transferred directly between memory and disk if the system supports this (``O_DIRECT``, 0.05 seconds per gigabyte). All
-other data goes through the cache. The contents of the files are the same in both cases.
+A file of a census is written once, read once and removed. Passing it through the system's cache takes longer than
+processing it (2.4 seconds per gigabyte on a virtual machine). Whole pages of large arrays are therefore transferred
+directly between memory and disk if the system supports this (``O_DIRECT``, 0.05 seconds per gigabyte).
 """
 
 from __future__ import annotations
@@ -30,10 +28,7 @@ def aligned(count: int) -> NDArray[np.uint8]:
 
 
 class Buffer:
-    """Memory that is reused from task to task, because allocating it takes as long as processing its contents.
-
-    Each method returns an array in this memory, which overwrites the previous array.
-    """
+    """Memory that is reused from task to task. Each array that it returns overwrites the previous one."""
 
     def __init__(self) -> None:
         self._held = aligned(0)

@@ -1,7 +1,6 @@
 """File operations: bounded reads, atomic writes, locks, reserved disk space, and removal of temporary files.
 
-These functions are used for the toolkit's own files and for users' files. Other modules define the file formats. A file
-*from outside* is one that the toolkit has not written itself, such as a user's file.
+A file *from outside* is one that the toolkit has not written itself, such as a user's file.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 def read_bytes(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = False) -> bytes:
     """Return the content of a file from outside, which has at most ``most`` bytes.
 
-    With ``pipes``, it may be a pipe that the user has named, such as a process substitution of the shell. Otherwise it
-    must be an ordinary file: in a store, a pipe would make the reader wait forever.
+    It must be an ordinary file, because a pipe in a store would make the reader wait forever. With ``pipes``, it may be
+    a pipe that the user has named.
     """
     shown = f"{what} {excerpt(str(path))}"
     try:
@@ -81,10 +80,9 @@ def as_text(content: bytes, shown: str) -> str:
 
 
 def read_lines(path: Path, shown: str, most: int) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file from outside, which may be compressed. Errors name it as ``shown``.
+    """Yield the lines of a UTF-8 file from outside, which may be compressed, without blank lines at the end.
 
-    Blank lines at the end are left out. A line of more than ``most`` characters is yielded in pieces, the first of
-    which is longer than that.
+    A line of more than ``most`` characters is yielded in pieces, the first of which is longer than that.
     """
     blank = 0
     try:
@@ -160,11 +158,7 @@ def store_path(named: Path | str) -> Path:
 
 
 def child(folder: Path, name: str, what: str) -> Path:
-    """Return the path of an entry in a folder, after checking its name.
-
-    The name must consist of letters, digits, ``_``, ``.`` and ``-``, so that the entry lies directly in the folder. The
-    entry must not be a link.
-    """
+    """Return the path of an entry in a folder. Its name must be plain, and the entry must not be a link."""
     path = folder / name
     if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}", name) is None:
         raise InputError(f"is not a valid file name in {str(folder)!r}", subject=f"{what} {excerpt(name)}")
@@ -190,10 +184,7 @@ def writing(what: str, remedy: str = "") -> Iterator[None]:
 
 
 class FileKind(NamedTuple):
-    """A kind of output file: its name in messages, and a test of whether an existing file is of this kind.
-
-    If a kind has an ``ending``, the names of its files may have no other one.
-    """
+    """A kind of output file: its name in messages, a test of whether a file is of this kind, and its ending."""
 
     name: str
     fits: Callable[[Path], bool]
@@ -222,8 +213,8 @@ def write_bytes(
 ) -> None:
     """Write a file atomically: it gets a temporary name in its folder, and is then renamed.
 
-    If ``lasting`` is true, the content is flushed to disk before the file is renamed. An existing file is replaced only
-    if it is of the given ``kind``; see `check_output`.
+    If ``lasting`` is true, the content is flushed to disk first. An existing file is replaced only if it is of the
+    given ``kind``; see `check_output`.
     """
     parts = [content] if isinstance(content, bytes) else content
     with writing(f"output file {str(target)!r}", remedy):
@@ -241,10 +232,7 @@ def write_bytes(
 
 @contextmanager
 def replacing(target: Path, kind: FileKind, remedy: str = "") -> Iterator[Path]:
-    """Yield an empty temporary file, which replaces the target at the end of the context, or is removed on an error.
-
-    Temporary files that killed processes left behind when they wrote the same target are removed.
-    """
+    """Yield an empty temporary file, which replaces the target at the end of the context, or is removed on an error."""
     with writing(f"output file {str(target)!r}", remedy):
         target.parent.mkdir(parents=True, exist_ok=True)
         if kind is not OWN:  # stores remove their temporary files themselves
@@ -271,8 +259,8 @@ def temporary_beside(target: Path) -> tuple[int, str]:
 def check_output(named: Path | str | None, kind: FileKind = OWN, remedy: str = "") -> None:
     """Raise an error if a file cannot be written. Call this function before computing what the file will contain.
 
-    An existing file is replaced only if it is empty or of the given kind, so that a mistyped name or two arguments in
-    the wrong order cannot destroy a user's file. If no file is named, there is nothing to check.
+    An existing file is replaced only if it is empty or of the given kind, so that a mistyped name cannot destroy a
+    user's file.
     """
     if named is None:
         return
@@ -306,9 +294,8 @@ def write_text(target: Path, content: str, remedy: str = "", **options: Any) -> 
 
 
 def remove_temporaries(folder: Path, names: str = r"\..+\.[A-Za-z0-9_]+\.tmp", age: float = -math.inf) -> None:
-    """Remove temporary files that a killed process left in a folder.
+    """Remove temporary files that a killed process left in a folder and that are at least ``age`` seconds old.
 
-    Only files whose names match the regular expression ``names`` and that are at least ``age`` seconds old are removed.
     Without an age, the caller must hold the folder's lock.
     """
     for path in folder.iterdir():
@@ -320,8 +307,7 @@ def remove_temporaries(folder: Path, names: str = r"\..+\.[A-Za-z0-9_]+\.tmp", a
 def reserve(path: Path, length: int) -> None:
     """Create a file filled with zeros and allocate its space on the disk, so that it can be memory-mapped.
 
-    If the space were not allocated and the disk filled up later, writing to the mapped file would kill the process with
-    SIGBUS, without a message.
+    If the space were not allocated, a full disk would kill the process that writes to the mapped file.
     """
     with writing(f"scratch file {str(path)!r}: cannot reserve {length:,} bytes"), path.open("wb") as file:
         try:

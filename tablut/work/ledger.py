@@ -1,7 +1,6 @@
 """Folders of stores: the lock for a single writer, the head record, and the removal of leftovers.
 
-The head record identifies the contents, for example by game and plan. A folder that belongs to another store, or that
-contains a user's files, is therefore rejected before anything is written to it.
+The head record identifies the contents, for example by game and plan, so that nothing is written to another store.
 """
 
 from __future__ import annotations
@@ -25,10 +24,7 @@ _TRIES: Final = 20
 
 
 class Kind(NamedTuple):
-    """A kind of store: its name, and the file name of its head record.
-
-    The file name may be a pattern, such as ``*/census.json``, for a store whose head records are in sub-folders.
-    """
+    """A kind of store: its name, and the file name or pattern of its head record, such as ``*/census.json``."""
 
     name: str
     head: str
@@ -36,10 +32,7 @@ class Kind(NamedTuple):
 
 @contextmanager
 def working_folder(store: Path | str | None, name: str) -> Iterator[Path]:
-    """Yield a store's folder or, if None is given, a temporary folder, which is removed at the end.
-
-    Non-guarantee: a signal that ends the process without an exception leaves the temporary folder behind.
-    """
+    """Yield a store's folder or, if None is given, a temporary folder, which is removed at the end."""
     if store is not None:
         yield store_path(store)
         return
@@ -62,8 +55,8 @@ def working_folder(store: Path | str | None, name: str) -> Iterator[Path]:
 def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | None] | None = None) -> Iterator[Head]:
     """Lock a folder as a store within the context, and yield its head record.
 
-    A new store gets the given head. An existing head is checked by ``other``, which returns a description of the
-    mismatch, or None if the head is acceptable. By default, an existing head must equal the given head.
+    A new store gets the given head. An existing head must equal it or satisfy ``other``, which returns a description of
+    the mismatch, or None.
     """
     shown = f"{kind.name} folder {str(root)!r}"
     with writing(shown, "choose another folder"):
@@ -105,10 +98,7 @@ def damaged(path: Path, fault: str) -> DamagedError:
 
 
 def refuse_foreign(root: Path, kind: Kind) -> None:
-    """Raise `StoreError` if a folder contains anything other than a store of this kind.
-
-    A folder without files counts as empty. So does the folder of a run that was killed right after it started.
-    """
+    """Raise `StoreError` if a folder contains any file that does not belong to a store of this kind."""
     shown = f"{kind.name} folder {str(root)!r}"
     if root.exists() and not root.is_dir():
         raise StoreError("is not a folder", subject=shown, remedy="choose another folder")
@@ -122,8 +112,7 @@ def refuse_foreign(root: Path, kind: Kind) -> None:
 def commit(path: Path, record: Record) -> None:
     """Write the record that marks the files beside it as finished.
 
-    The file names are flushed to the disk first, then the record, and then its name, so that a crash cannot
-    leave a record without its files.
+    The file names are flushed to the disk first, so that a crash cannot leave a record without its files.
     """
     for folder in {path.parent, path.with_suffix("")}:
         if folder.is_dir():

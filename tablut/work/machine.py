@@ -40,8 +40,7 @@ def peak_memory() -> int | None:
 def check_address_space(mib: int) -> None:
     """Raise `MachineError` if the limit on the address space (``ulimit -v``) leaves less than ``mib`` MiB.
 
-    With less memory, OpenBLAS would exit with code 1, which commands use for a negative result, and LLVM would abort or
-    hang.
+    With less memory, OpenBLAS would exit with code 1, and LLVM would abort or hang.
     """
     if sys.platform != "linux":
         return
@@ -55,10 +54,7 @@ def check_address_space(mib: int) -> None:
 
 
 def return_memory() -> None:
-    """Return freed memory to the system, if the C library supports this.
-
-    glibc keeps small freed blocks for later use, so a process would otherwise stay as large as it has ever been.
-    """
+    """Return freed memory to the system, which glibc would keep for later use."""
     trim = _trim()
     if trim is not None:
         trim(0)
@@ -74,10 +70,7 @@ def _trim() -> Callable[[int], object] | None:
 
 
 def check_memory(parameter: str, mib: int, value: int | None = None) -> None:
-    """Raise `InputError` if a parameter requires more memory than the machine has.
-
-    The parameter's value is the memory itself, in MiB, unless another ``value`` is given.
-    """
+    """Raise `InputError` if a parameter requires more memory than the machine has."""
     has = physical_memory()
     if has is not None and mib > has >> 20:
         needed = "" if value is None else f"needs {mib:,} MiB, and "

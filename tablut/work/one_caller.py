@@ -1,7 +1,6 @@
 """`OneCaller`, the base class of objects that serve one caller at a time, such as a search.
 
-Compiled code writes to the arrays of these objects without holding the interpreter lock. Two simultaneous calls could
-therefore return moves for each other's boards.
+Compiled code writes to their arrays without the interpreter lock, so two simultaneous calls could mix their results.
 """
 
 from __future__ import annotations
@@ -34,11 +33,7 @@ class Stoppable(OneCaller):
 
 
 def alone(method: Method) -> Method:
-    """Make a method raise `UseError` while another method with this decorator runs on the same object.
-
-    The second call does not wait for the first, because a call from within the first one, for example by an observer,
-    would wait forever.
-    """
+    """Make a method raise `UseError` while another method with this decorator runs on the same object."""
 
     @wraps(method)
     def guarded(self: OneCaller, *arguments: Any, **options: Any) -> Any:

@@ -1,20 +1,15 @@
 """Parts, which are the files written by the tasks of a long computation.
 
 A part has named sections, each of which is an array of one type. A section is either divided into blocks that are
-compressed with LZ4, or *raw*. A raw section is a single block that contains the bytes as they are in memory. The
-sections are followed by a header (`Header`, in JSON) and a tail of fixed length with the format version and the task's
-processor seconds. The digest of a part is the SHA-256 of its header. The header contains the SHA-256 of
-each block, so the digest covers everything, except for raw sections that are written with ``checked=False``. Such
-sections are checked by the package that reads them.
+compressed with LZ4, or *raw*: a single block with the bytes as they are in memory. A header in JSON (`Header`) and a
+tail of fixed length follow. The digest of a part is the SHA-256 of its header, which contains the SHA-256 of each block
+except those of raw sections written with ``checked=False``.
 
-The header also names the part's owner: the plan's digest, and the task's step and number. The plan must cover
-everything that the content depends on. A part that was damaged, truncated, swapped or left over from other work is
-therefore detected when it is opened, or when its blocks are read. File names are never taken from the content of a
-file.
+The header also names the part's owner: the plan's digest, and the task's step and number. A part that was damaged,
+truncated, swapped or left over from other work is therefore detected when it is opened, or when its blocks are read.
 
-A part is written under a temporary name and then renamed. A file that has its final name is therefore complete. A block
-is written as soon as it is full, because a section can take more memory than is available to a task. Long raw sections
-bypass the system's cache (`tablut.work.direct`).
+A part is written under a temporary name and then renamed. A block is written as soon as it is full, because a section
+can take more memory than a task has. Long raw sections bypass the system's cache (`tablut.work.direct`).
 """
 
 from __future__ import annotations
@@ -80,10 +75,7 @@ class Section(Part):
 
 
 class Header(Part, Generic[Stats]):
-    """The header of a part.
-
-    ``stats`` contains counts that depend on the kind of part. ``bytes`` is the total length of the sections.
-    """
+    """The header of a part. ``stats`` depends on the kind of part, and ``bytes`` is the total length."""
 
     owner: Owner
     stats: Stats
@@ -167,10 +159,7 @@ class PartFile(Generic[Stats]):
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Convert read errors raised within the context to errors that name the file.
-
-    A file that is missing or ends early counts as damaged.
-    """
+    """Convert read errors within the context to errors that name the file as damaged or unreadable."""
     try:
         yield
     except EOFError as error:
@@ -297,10 +286,7 @@ class PartWriter:
         self._bytes += len(content)
 
     def finish(self, owner: Owner, stats: Part, *, cpu: float = 0.0, lasting: bool = False) -> PartFile[Any]:
-        """Write the remaining blocks, the header and the tail, and give the file its final name.
-
-        If ``lasting`` is true, the content is flushed to the disk before the file is renamed.
-        """
+        """Write the remaining blocks, the header and the tail, and give the file its final name."""
         for name, some in self._growing.items():
             if some.held:
                 self._pack(some, some.held)

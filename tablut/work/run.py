@@ -1,13 +1,9 @@
 """Running a long computation's tasks on this machine or on the workers of a Dask cluster.
 
-A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. Long work that was killed
-can therefore be resumed. Damaged parts are all treated in the same way (`Mending`): they are reported and written
-again.
-
-Dask is needed only for clusters, and is installed by the extra ``cluster``.
-
-A cluster must be as trustworthy as this machine: its workers run any code that they are sent, and their results are
-unpickled here. Tasks exchange data as files in the store, which must therefore have the same path for all workers.
+A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner, so killed work can be
+resumed. Damaged parts are reported and written again (`Mending`). A cluster must be as trustworthy as this machine: its
+workers run any code that they are sent, and their results are unpickled here. Tasks exchange data as files in the
+store, which must have the same path for all workers.
 """
 
 from __future__ import annotations
@@ -59,10 +55,7 @@ class Scheduler:
     def run(
         self, function: Callable[[Task], Answer], tasks: Sequence[Task], done: Callable[[Answer], None]
     ) -> list[Answer]:
-        """Run a function on every task, and return the results in task order.
-
-        ``done`` is called with each result as soon as it arrives, in the caller's thread.
-        """
+        """Run a function on every task, pass each result to ``done``, and return the results in task order."""
         answers: dict[int, Answer] = {}
         left = iter(tasks)
 
@@ -79,7 +72,7 @@ class Scheduler:
         draw: Callable[[], Task | None],
         done: Callable[[Answer], None],
     ) -> None:
-        """Run a function on tasks that ``draw`` supplies, until ``draw`` returns None and all tasks have ended.
+        """Run a function on tasks that ``draw`` supplies, until it returns None and all tasks have ended.
 
         Each result is passed to ``done``, so that ``draw`` can choose the next task depending on the results so far.
         """
@@ -114,12 +107,10 @@ class Scheduler:
 
 
 class LocalScheduler(Scheduler):
-    """Scheduler that runs tasks on this machine, in threads or in processes.
+    """Scheduler that runs tasks on this machine: kernels in threads, and plain Python in processes.
 
-    Threads are used for kernels, which release the GIL, and processes for tasks in plain Python.
-
-    The main thread only waits, because a kernel does not react to signals. If the main thread is interrupted, or if a
-    task fails, running tasks are abandoned and no further tasks begin.
+    The main thread only waits, because a kernel does not react to signals. After an interruption or a failure, running
+    tasks are abandoned and no further tasks begin.
     """
 
     def __init__(self, threads: int, *, processes: bool = False) -> None:
@@ -225,9 +216,7 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
 def _check_greeting(host: str, port: int) -> None:
     """Raise an error if no scheduler responds at an address.
 
-    A scheduler sends the first message, which consists of a length in eight bytes and a few hundred bytes of content.
-    Without this check, `distributed` would wait a long time for a program that sends nothing, and would accept any
-    number as the length.
+    Without this check, `distributed` would wait a long time for a program that sends nothing.
     """
     with socket.create_connection((host, port), timeout=_PATIENCE) as connection:
         said = b""
@@ -258,7 +247,7 @@ def _first_line(error: BaseException) -> str:
 def ending_orderly() -> Iterator[None]:
     """Convert signals that end the process to `SystemExit` within the context, so that temporary files are removed.
 
-    Only programs should use this function. A library must not change how the process handles signals.
+    Only programs should use this function.
     """
 
     def leave(number: int, _: object) -> None:
@@ -321,11 +310,9 @@ def made_part(task: PartTask) -> PartFile[Any] | None:
 
 
 class PartResult(NamedTuple):
-    """Description of a task's part.
+    """Description of a task's part: its owner's number, its length in bytes, and its processor time in seconds.
 
-    ``number`` is that of its owner, ``length`` is in bytes, and ``cpu`` is the processor time in seconds. ``now`` is
-    false if the part already existed. ``damage`` describes the damage of an earlier part, and is empty if there was
-    none.
+    ``now`` is false if the part already existed. ``damage`` describes the damage of an earlier part, if there was any.
     """
 
     number: int
@@ -365,8 +352,7 @@ class Mending:
     def attempt(self, step: int, resume: Callable[[], object]) -> Iterator[None]:
         """Handle damage that is found during a step of the work, which runs within the context.
 
-        If damage is found, ``resume`` is called. This function must find out which files still exist. The caller then
-        writes the missing files.
+        Then ``resume`` is called to find out which files still exist, and the caller writes the missing ones.
         """
         try:
             yield
@@ -378,12 +364,9 @@ class Mending:
                 self._furthest, self._failures = step, 0
 
     def remove(self, error: DamagedError, *, found: bool = False) -> None:
-        """Report and remove a damaged file.
+        """Report and remove a damaged file. Raise the error if no task can write it again, or after too many repairs.
 
-        The error is raised if no task can write the file again, or after too many repairs.
-
-        If ``found`` is true, the damage was found while looking for existing files, and removing the file does not
-        count as a repair.
+        If ``found`` is true, the damage was found while looking for existing files, which does not count as a repair.
         """
         if error.path is None:
             raise error

@@ -1,12 +1,8 @@
 """Records of a store: sealed JSON files with the store's metadata and the digests of its data files.
 
-Integrity is protected in two layers. A record has exactly one valid text, which includes its own SHA-256, so any change
-to it is detected. For each data file, a record also contains the length, the SHA-256 (or a digest derived from it), and
-the work that the file belongs to. Files that are damaged, truncated, swapped or left over from another run are
-therefore detected. File names are never taken from the content of a file.
-
-The seal protects against damage and mix-ups but not against tampering: anyone who can write to a folder can seal any
-content.
+A record has exactly one valid text, which includes its own SHA-256, so any change to it is detected. For each data
+file, it contains the length, a digest, and the work that the file belongs to, so damaged, swapped and left-over files
+are detected, too. The seal does not protect against tampering.
 """
 
 from __future__ import annotations
@@ -46,18 +42,7 @@ class DamagedError(StoreError):
     path: Path | None = None
 
     def at(self, path: Path) -> Self:
-        """Set the file's path, and return the error itself.
-
-        Parameters
-        ----------
-        path : Path
-            The file.
-
-        Returns
-        -------
-        DamagedError
-            The error itself.
-        """
+        """Return the error itself, after setting the ``path`` of the damaged file."""
         self.path = path
         return self
 
@@ -131,11 +116,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def read_json(text: str | bytes) -> Any:
-    """Return the value that a JSON text contains. Raise `TwiceError` if an object has the same field twice.
-
-    Python's own reader would silently keep the last value. All JSON from outside the toolkit is read by this function
-    or by `read_model`.
-    """
+    """Return the value that a JSON text contains. Raise `TwiceError` if an object has the same field twice."""
     return json.loads(text, object_pairs_hook=_object)
 
 
@@ -164,10 +145,7 @@ class Part(BaseModel):
 
 @brief
 class Record(Part):
-    """Base class of records.
-
-    A record whose ``GROUP`` is true is stored as the attributes of a Zarr group, which makes its folder a Zarr group.
-    """
+    """Base class of records. If ``GROUP`` is true, a record is stored as the attributes of a Zarr group."""
 
     FORMAT: ClassVar[str]
     VERSION: ClassVar[int] = 1
@@ -230,10 +208,7 @@ def record_kind(model: type[Record]) -> FileKind:
 
 
 def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Model | None:
-    """Read and check the record in a file. Return None if the file does not exist.
-
-    In error messages, ``what`` describes the file and ``way_out`` the remedy.
-    """
+    """Read and check the record in a file. Return None if the file does not exist."""
     shown = f"{what} {str(path)!r}"
     if path.is_symlink():
         raise StoreError("is a link", subject=shown, remedy="replace it with the file itself")
@@ -283,10 +258,7 @@ def data_file(path: Path) -> DataFile:
 
 
 def check_data(path: Path, expected: DataFile, what: str, way_out: str, *, content: bool = True) -> None:
-    """Raise an error if a data file is missing, is a link, or does not have the expected length and digest.
-
-    If ``content`` is false, only the length is checked, which is fast.
-    """
+    """Raise an error if a data file is missing, is a link, or does not have the expected length and digest."""
     shown = f"{what} {str(path)!r}"
     if path.is_symlink():
         raise StoreError("is a link", subject=shown, remedy="replace it with the file itself")

@@ -73,7 +73,7 @@ class Block:
                 for i, row in enumerate(self.text.splitlines())
                 for text in re.findall(r"`(tablut [^`]*)`", row.split(" | ")[0])
             ]
-        lines = self.text.splitlines()
+        lines = re.sub(r" \\\n +", " ", self.text).splitlines()  # a command may be continued on the next line
         if any(line.startswith("$ ") for line in lines):
             starts = [i for i, line in enumerate(lines) if line.startswith("$ ")]
             assert starts[0] == 0, f"line {self.line}: output before the first command"

@@ -45,9 +45,8 @@ class EndedGame(NamedTuple):
     """Finished game: its moves, its result and statistics about both players.
 
     ``fault`` describes the fault that lost the game or, if there was none, the first aid that a player could not use.
-    ``over`` is each player's number of moves that took longer than its time, and ``excess`` is their largest excess in
-    seconds. Within the grace of the match, such a move does not lose the game. ``scores`` are the players' scores for
-    each ply after the opening, from White's point of view. They are empty if no player reports scores.
+    ``over`` and ``excess`` are each player's number of late moves, and their largest excess in seconds. ``scores`` are
+    the players' scores after the opening, for White, or empty if no player reports scores.
     """
 
     moves: tuple[Move, ...]
@@ -72,8 +71,7 @@ _ROUNDING: Final = 1e-12
 class Adjudicator:
     """Judge that decides games before their end, according to the rules of an `Adjudication`.
 
-    A tablebase ignores the game history. It is therefore used only at the start and directly after a capture, when no
-    earlier position can recur.
+    A tablebase is used only at the start and directly after a capture, when no earlier position can recur.
     """
 
     def __init__(self, rule: Adjudication, variant: Variant) -> None:
@@ -103,10 +101,7 @@ class Adjudicator:
         return "draw" if verdict.wdl == "draw" else board.turn if verdict.wdl == "win" else _OPPONENT[board.turn]
 
     def by_scores(self, points: Sequence[float | None]) -> Winner | None:
-        """Return the side that wins according to all scores of the last plies, or None if there is no such side.
-
-        The scores are given as White's expected points, one for each ply since the opening.
-        """
+        """Return the winner according to White's expected points after each of the last plies, or None."""
         last = points[-self._rule.plies :] if self._rule.plies else ()
         least = self._rule.points - _ROUNDING
         if len(last) == self._rule.plies > 0 and None not in last:
@@ -136,8 +131,8 @@ def play_game(
 ) -> EndedGame:
     """Play a game between two players and return it.
 
-    The game is drawn after ``most_plies`` plies. A player loses if it exceeds its time by more than ``grace`` seconds
-    (by default `Contestant.grace`), makes an illegal move or raises an exception.
+    The game is drawn after ``most_plies`` plies. A player loses if it exceeds its time by more than ``grace`` seconds,
+    makes an illegal move or raises an exception.
     """
     board = Board(variant, start)
     for move in opening:

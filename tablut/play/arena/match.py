@@ -35,14 +35,8 @@ Number = TypeVar("Number", int, float)
 class ScoredGame(NamedTuple):
     """Game of a match together with the first player's points.
 
-    Attributes
-    ----------
-    number : int
-        Number of the game in the match, counted from 0.
-    first_is_white : bool
-        Whether the first player plays white.
-    game : EndedGame
-        The game.
+    - ``number``: Number of the game in the match, counted from 0.
+    - ``first_is_white``, ``game``: Whether the first player plays white, and the game.
     """
 
     number: int
@@ -71,54 +65,25 @@ class SprtSummary(Result):
 
 
 class MatchSummary(Result):
-    """Summary of a match.
+    """Summary of a match between the players ``a`` and ``b``. Pairs of values belong to these two players in order.
 
-    Attributes
-    ----------
-    variant : str
-        Rule set.
-    a, b : str
-        First and second player.
-    games, a_wins, b_wins, draws : int
-        Number of games, number of wins for each player, and number of draws.
-    score, score_interval, score_wilson : float, list of float
-        Mean points of the first player per game, the 95 % interval computed from the pairs, and the 95 % interval
-        computed by Wilson's method.
-    elo, elo_interval : float or None, list of float or None
-        Score converted to a difference in Elo, with its interval. A value that would be infinite is None.
-    superiority : float
-        Likelihood that the first player is the stronger player.
-    by_colour : dict
-        Wins, draws and losses of the first player with each colour (``a_white`` and ``a_black``).
-    decisive_plies : dict of str to float or None
-        Mean length in plies of the decisive games, keyed like ``by_colour``.
-    pairs : list of int
-        Results of pairs; see `Tally.pairs`.
-    termination : dict of str to int
-        Number of games with each termination.
-    plies : float
-        Mean length of a game in plies.
-    faults : list of str
-        Descriptions of the first 20 crashes, illegal moves, losses on time, and books or tables that were unusable.
-    lost_by_fault : tuple of int
-        Number of games that each player lost through a fault. They count towards the score and Elo like any others.
-    adjudicated : int
-        Number of games that were decided before their end. `termination` shows which rule decided them.
-    time_controls : tuple of str or None
-        Time control of each player, or None for a player without a clock.
-    seconds_a_game : tuple of float
-        Mean time in seconds that each player used in a game.
-    slowest : list of float
-        Time in seconds of each player's slowest move.
-    moves_over_time : list of int
-        Number of moves for which each player took longer than its time for a move or its clock allowed. Within the
-        grace of the match, such a move does not lose the game.
-    worst_excess : list of float
-        Largest excess in seconds among these moves.
-    nodes_a_second : list of float or None
-        Nodes per second of each player, or None for a player that does not count nodes.
-    sprt : SprtSummary or None
-        State of the sequential test, or None if the match has no test.
+    - ``variant``, ``games``, ``a_wins``, ``b_wins``, ``draws``: Rule set, and numbers of games.
+    - ``score``, ``score_interval``, ``score_wilson``: Mean points of the first player per game, the 95 % interval
+      computed from the pairs, and the 95 % interval computed by Wilson's method.
+    - ``elo``, ``elo_interval``: Score converted to a difference in Elo, with its interval. Infinite values are None.
+    - ``superiority``: Likelihood that the first player is the stronger player.
+    - ``by_colour``: Wins, draws and losses of the first player with each colour (``a_white`` and ``a_black``).
+    - ``decisive_plies``: Mean length in plies of the decisive games, keyed like ``by_colour``.
+    - ``pairs``: Results of pairs; see `Tally.pairs`.
+    - ``termination``, ``plies``: Number of games with each termination, and mean length of a game in plies.
+    - ``faults``, ``lost_by_fault``: Descriptions of the first 20 faults, and the number of games lost through faults.
+    - ``adjudicated``: Number of games that were decided before their end; ``termination`` shows by which rule.
+    - ``time_controls``: Time control of each player, or None for a player without a clock.
+    - ``seconds_a_game``, ``slowest``: Mean time that each player used in a game, and its slowest move, in seconds.
+    - ``moves_over_time``, ``worst_excess``: Number of late moves, and their largest excess in seconds. Within the grace
+      of the match, a late move does not lose the game.
+    - ``nodes_a_second``: Nodes per second, or None for a player that does not count nodes.
+    - ``sprt``: State of the sequential test, or None if the match has no test.
     """
 
     variant: str
@@ -155,14 +120,8 @@ class MatchSummary(Result):
 class MatchReport(NamedTuple):
     """Games and results of a match.
 
-    Attributes
-    ----------
-    played : tuple of ScoredGame
-        Games in order, up to the end of the sequential test if there is one.
-    tally : Tally
-        Counts of the results of these games.
-    summary : MatchSummary
-        Summary of the results.
+    ``played`` contains the games in order, up to the end of the sequential test, ``tally`` the counts of their results,
+    and ``summary`` everything else.
     """
 
     played: tuple[ScoredGame, ...]
@@ -184,7 +143,7 @@ def play_match(
     watch: Callable[[ScoredGame], None] | None = None,
     on_interrupt: Callable[[MatchReport], BaseException] | None = None,
 ) -> MatchReport:
-    """Play a match. Games that are already stored in the folder are not played again.
+    """Play a match, and return its games and results. Games that are already stored are not played again.
 
     Parameters
     ----------
@@ -202,20 +161,14 @@ def play_match(
     threads : int
         Number of games played simultaneously. If the players have node limits, the games do not depend on this number.
     folder : Path, optional
-        Folder where each game is stored when it ends. Games that are already there are not played again.
+        Folder where each game is stored when it ends.
     sprt : Sprt, optional
-        Sequential test that can end the match early. Because it takes the pairs in order, the point where it ends does
-        not depend on the number of threads.
+        Sequential test that can end the match early. It takes the pairs in order, for any number of threads.
     watch : callable, optional
         Function called with each game when it has ended.
     on_interrupt : callable, optional
         Function that takes a report of the games so far and returns the exception to raise instead of
         `KeyboardInterrupt`.
-
-    Returns
-    -------
-    MatchReport
-        Games and results.
 
     Raises
     ------
@@ -488,11 +441,7 @@ def read_game(
 
 
 def match_faults(folder: Path) -> list[str]:
-    """Return a list of the faults in the game records in a match or tournament folder.
-
-    The function does not check whether the records belong to a given plan. That check takes place when the match is
-    continued.
-    """
+    """Return a list of the faults in the game records in a match or tournament folder."""
     faults = []
     for path in sorted(folder.rglob("game-*.txt")):
         try:

@@ -1,7 +1,7 @@
 """Plan of a match: the contestants, the openings, and the pairing of games.
 
-A contestant is a player with limits and options, written as one word. For example, ``alphabeta@nodes=5000`` is a player
-of `tablut.play.players` with a node limit. Settings that are omitted are inherited from the match.
+A contestant is a player with limits and options, such as ``alphabeta@nodes=5000``. Settings that are omitted are
+inherited from the match.
 """
 
 from __future__ import annotations
@@ -41,21 +41,11 @@ _SETTING = "option."
 class Contestant(NamedTuple):
     """Player in a match, together with its limits and options.
 
-    Attributes
-    ----------
-    text : str
-        Text that the contestant was parsed from. Results use it as the contestant's name.
-    player : str
-        Name in the registry of players, an external program, such as ``program:COMMAND``, or a Python class, such as
-        ``MODULE:CLASS``.
-    limits : SearchLimits
-        Limits for each move.
-    options : PlayerOptions
-        Options of the player. The seed is replaced in each game.
-    control : TimeControl or None
-        Time control of a game, or None if only the limits apply. In a game, the clock replaces ``limits.movetime``.
-    given : object, optional
-        Class, object or function that plays, if the contestant was not parsed from a text.
+    - ``text``: Text that the contestant was parsed from. Results use it as the contestant's name.
+    - ``player``: Name in the registry of players, or text such as ``program:COMMAND`` or ``MODULE:CLASS``.
+    - ``limits``, ``options``: Limits for each move, and options. The seed is replaced in each game.
+    - ``control``: Time control, or None if only the limits apply. In a game, the clock replaces ``limits.movetime``.
+    - ``given``: Class, object or function that plays, if the contestant was not parsed from a text.
     """
 
     text: str
@@ -72,28 +62,14 @@ class Contestant(NamedTuple):
 
     @property
     def grace(self) -> float:
-        """Seconds allowed beyond the contestant's time, unless the match sets another value.
-
-        An external program also needs time for sending its move, and takes longest when it has just started.
-        """
+        """Seconds allowed beyond the contestant's time, unless the match sets another value."""
         return 0.1 if self.program is None else 3.0
 
     def make(self, variant: Variant, seed: int, idle: IdlePrograms | None = None) -> Player:
-        """Create a player, which the caller has to close with `close_player`.
+        """Return a new player for a ``variant``, which the caller has to close with `close_player`.
 
-        Parameters
-        ----------
-        variant : Variant
-            Rule set.
-        seed : int
-            Seed of the player's random numbers.
-        idle : IdlePrograms, optional
-            Pool that an external program is taken from. By default, a program is started for this player only.
-
-        Returns
-        -------
-        Player
-            A new player, without memory of earlier games.
+        ``seed`` is the seed of its random numbers. An external program is taken from the pool ``idle``, or started for
+        this player only.
         """
         name = self.player if self.given is None else self.text
         return player_from_name(name, variant, self.options._replace(seed=seed), idle, given=self.given)
@@ -126,7 +102,7 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
 def contestant(
     text: PlayerLike, limits: SearchLimits, options: PlayerOptions | None = None, control: TimeControl | None = None
 ) -> Contestant:
-    """Return a contestant, given as a text or as a Python object.
+    """Return a contestant with checked limits, given as a text or as a Python object.
 
     Parameters
     ----------
@@ -142,11 +118,6 @@ def contestant(
         Options of the match. An option applies unless the text sets it.
     control : TimeControl, optional
         Time control of the match. It applies if the text contains neither limits nor a time control.
-
-    Returns
-    -------
-    Contestant
-        Contestant with checked limits.
 
     Raises
     ------
@@ -237,15 +208,9 @@ _ATTEMPTS: Final = 1000
 class Openings(NamedTuple):
     """Random openings of a match.
 
-    Attributes
-    ----------
-    plies : int
-        Number of random moves at the start of a game, or 0 for no opening.
-    candidates : int
-        Number of openings generated for each pair. The most balanced opening is played. If the number is 1, no search
-        is needed.
-    seed : int
-        Random seed. Each pair uses a separate stream of random numbers.
+    - ``plies``: Number of random moves at the start of a game, or 0 for no opening.
+    - ``candidates``: Number of openings generated for each pair. The most balanced one is played.
+    - ``seed``: Random seed. Each pair uses a separate stream of random numbers.
     """
 
     plies: int = 4
@@ -254,21 +219,10 @@ class Openings(NamedTuple):
 
     @numbers(number=whole_number)
     def of_pair(self, variant: Variant, number: int, start: Position | None = None) -> tuple[Move, ...]:
-        """Return the opening for a pair of games.
+        """Return the opening for a pair of games, which consists of legal moves that do not end the game.
 
-        Parameters
-        ----------
-        variant : Variant
-            Rule set.
-        number : int
-            Number of the pair, counted from 0.
-        start : Position, optional
-            First position of each game. By default, the variant's start position.
-
-        Returns
-        -------
-        tuple of Move
-            Legal moves that do not end the game. The same seed and number always produce the same moves.
+        ``number`` is the number of the pair, counted from 0. ``start`` is the first position of each game, by default
+        that of the ``variant``.
 
         Raises
         ------
@@ -333,12 +287,10 @@ def _searcher(variant: Variant) -> Searcher:
 class Adjudication(NamedTuple):
     """Rules for deciding the games of a match before their end.
 
-    - ``tables``: Tablebase store whose values decide games, or an empty string for the built-in tables. By default,
-      tables do not decide games.
-    - ``plies``: Number of consecutive plies for which both players' scores have to show the same winner, or 0 if scores
-      do not decide games.
-    - ``points``: Least expected points, from 0.5 to 1, that count as a win. The score of a program, or of a player
-      without a measured scale, is converted by `tablut.play.search.limits.nominal_points`.
+    - ``tables``: Tablebase store whose values decide games, an empty string for the built-in tables, or None.
+    - ``plies``: Number of consecutive plies for which both players' scores must show the same winner, or 0.
+    - ``points``: Least expected points, from 0.5 to 1, that count as a win. Scores without a measured scale are
+      converted by `tablut.play.search.limits.nominal_points`.
     """
 
     tables: str | None = None
@@ -359,30 +311,15 @@ class Pairing(NamedTuple):
 class MatchPlan(NamedTuple):
     """Plan of a match.
 
-    Attributes
-    ----------
-    variant : Variant
-        Rule set.
-    first, second : Contestant
-        The two players.
-    games : int
-        Number of games. If it is odd, the last game has no partner.
-    seed : int
-        Random seed of the players.
-    openings : Openings or BookOpenings
-        Source of the openings: random moves, or a book.
-    start : Position or None
-        First position of each game, or None for the variant's start position.
-    most_plies : int or None
-        Number of plies after which a game is drawn, or None for no limit.
-    grace : float or None
-        Time in seconds that a player may use beyond its limit for a move without losing the game. By default, this
-        is 0.1 seconds for a built-in player and 3 seconds for an external program.
-    paired : bool
-        Whether two games share an opening, which is the fairest way to compare two players. Otherwise all games are
-        independent, which is necessary for measuring the game itself.
-    adjudication : Adjudication
-        Rules for deciding games before their end. By default, every game is played to its end.
+    - ``variant``, ``first``, ``second``: Rule set, and the two players.
+    - ``games``, ``seed``: Number of games, and random seed of the players.
+    - ``openings``: Source of the openings: random moves, or a book.
+    - ``start``: First position of each game, or None for the variant's start position.
+    - ``most_plies``: Number of plies after which a game is drawn, or None for no limit.
+    - ``grace``: Seconds that a player may use beyond its limit without losing the game, by default `Contestant.grace`.
+    - ``paired``: Whether two games share an opening, which is the fairest way to compare two players. To measure the
+      game itself, all games have to be independent.
+    - ``adjudication``: Rules for deciding games before their end. By default, every game is played to its end.
     """
 
     variant: Variant
@@ -399,18 +336,7 @@ class MatchPlan(NamedTuple):
 
     @numbers(number=whole_number)
     def pairing(self, number: int) -> Pairing:
-        """Return a game's pair, colours and seeds.
-
-        Parameters
-        ----------
-        number : int
-            Number of the game, counted from 0.
-
-        Returns
-        -------
-        Pairing
-            Pair, colours and seeds. They depend only on the plan and the game number.
-        """
+        """Return the pair, colours and seeds of the game with the given ``number``, counted from 0."""
         random = Random(f"game {self.seed} {number}")
         seeds = random.getrandbits(32), random.getrandbits(32)
         return Pairing(number, number // 2 if self.paired else number, number % 2 == 0, seeds)
@@ -424,10 +350,7 @@ class MatchPlan(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """SHA-256 digest of everything that the games depend on.
-
-        The number of games is left out, so that a match can be extended later.
-        """
+        """SHA-256 digest of everything that the games depend on, except the number of games."""
         parts = [
             self.variant.digest,
             *(f"{one.player} {_limits_text(one)} {one.options}" for one in (self.first, self.second)),
@@ -460,8 +383,7 @@ def plan_match(
 def _limits_text(one: Contestant) -> str:
     """Return a contestant's limits and time control as text for a digest.
 
-    Without a time control, the text has the form that was used before time controls existed, so that the digests of
-    stored matches remain valid.
+    Without a time control, the text has an older form, so that the digests of stored matches remain valid.
     """
     if one.control is not None:
         return f"{one.control} {one.limits._replace(movetime=None, clock=None)}"

@@ -1,17 +1,16 @@
 """Statistics of a match: score, Elo with its interval, likelihood of superiority, and sequential test.
 
-The two games of a pair are not independent, because they begin from the same opening. Different pairs are independent.
-The statistics are therefore based on the five possible results of a pair for the first player (0, ½, 1, 1½ and 2
-points), as is usual in testing chess programs.
+The two games of a pair begin from the same opening, so they are not independent. The statistics are therefore based on
+the five possible results of a pair for the first player (0, ½, 1, 1½ and 2 points), as is usual for chess programs.
 
 References
 ----------
-M. Van den Bergh, "Comments on normalized Elo" and "The generalized sequential probability
-ratio test for chess", 2017–2020, https://www.cantate.be/Fishtest/
-E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
-Journal of the American Statistical Association 22 (1927).
-G. H. Freeman and J. H. Halton, "Note on an exact treatment of contingency, goodness of fit and
-other problems of significance", Biometrika 38 (1951).
+M. Van den Bergh, "Comments on normalized Elo" and "The generalized sequential probability ratio test for chess",
+2017–2020, https://www.cantate.be/Fishtest/
+E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the American
+Statistical Association 22 (1927).
+G. H. Freeman and J. H. Halton, "Note on an exact treatment of contingency, goodness of fit and other problems of
+significance", Biometrika 38 (1951).
 """
 
 from __future__ import annotations
@@ -35,15 +34,9 @@ _PER_ELO: Final = math.log(10) / 400
 
 
 class Tally(NamedTuple):
-    """Result counts of a match, from the first player's point of view.
+    """Numbers of ``wins``, ``draws`` and ``losses`` of the first player in a match.
 
-    Attributes
-    ----------
-    wins, draws, losses : int
-        Numbers of games won, drawn and lost.
-    pairs : tuple of five int
-        Numbers of pairs where the first player scored 0, ½, 1, 1½ and 2 points. Games without a partner are not
-        counted here.
+    ``pairs`` counts the pairs where it scored 0, ½, 1, 1½ and 2 points, without games that have no partner.
     """
 
     wins: int = 0
@@ -53,19 +46,7 @@ class Tally(NamedTuple):
 
     @classmethod
     def of(cls, points: Sequence[float], partners: Sequence[tuple[float, float]] = ()) -> Tally:
-        """Count the results of games and pairs.
-
-        Parameters
-        ----------
-        points : sequence of float
-            The first player's points in each game: 1, ½ or 0.
-        partners : sequence of (float, float)
-            The first player's points in the two games of each complete pair.
-
-        Returns
-        -------
-        Tally
-            Counts of the results.
+        """Count the first player's ``points`` in each game, and its points in both games of each pair (``partners``).
 
         Examples
         --------
@@ -102,11 +83,7 @@ def elo_of(share: float) -> float | None:
 
 
 def wilson(points: float, games: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's confidence interval for a share of points.
-
-    Draws count as half a win and half a loss. This can make the interval wider than necessary, but never too narrow,
-    because points vary most if no game is drawn.
-    """
+    """Return Wilson's confidence interval for a share of points, where a draw counts as half a win."""
     z = float(norm.ppf(0.5 + confidence / 2))
     share = points / games
     centre = (share + z * z / (2 * games)) / (1 + z * z / games)
@@ -119,8 +96,8 @@ def wilson(points: float, games: int, confidence: float = 0.95) -> tuple[float, 
 def same_chances(first: Sequence[int], second: Sequence[int]) -> float:
     """Return the p-value of the hypothesis that two sets of counts come from the same distribution.
 
-    This is Fisher's exact test in the form of Freeman and Halton, for any number k of different results. It enumerates
-    about n^(k − 1) tables, where n is the number of games in the smaller set.
+    This is Fisher's exact test in the form of Freeman and Halton, which enumerates about n^(k − 1) tables for k
+    results.
     """
     if sum(first) > sum(second):
         first, second = second, first
@@ -137,8 +114,7 @@ def same_chances(first: Sequence[int], second: Sequence[int]) -> float:
 def interval_of_share(tally: Tally, confidence: float = 0.95) -> tuple[float, float]:
     """Return the confidence interval for the share of points.
 
-    If every game has a partner and the results of the pairs differ, the interval is based on the spread of the pairs.
-    Otherwise, the function returns Wilson's interval.
+    It is based on the spread of the pairs if possible, and otherwise it is Wilson's interval.
     """
     error = _error(tally)
     if error is None:
@@ -170,12 +146,9 @@ def superiority(tally: Tally) -> float:
 class Sprt(NamedTuple):
     """Wald's sequential probability ratio test (SPRT) between two differences in Elo, based on the results of pairs.
 
-    Attributes
-    ----------
-    elo0, elo1 : float
-        Differences in Elo under the null hypothesis and under the alternative hypothesis.
-    alpha, beta : float
-        Maximum probabilities of wrongly accepting and of wrongly rejecting the alternative hypothesis.
+    - ``elo0``, ``elo1``: Differences in Elo under the null hypothesis and under the alternative hypothesis.
+    - ``alpha``, ``beta``: Maximum probabilities of wrongly accepting and of wrongly rejecting the alternative
+      hypothesis.
     """
 
     elo0: float
@@ -184,12 +157,7 @@ class Sprt(NamedTuple):
     beta: float = 0.05
 
     def checked(self) -> Sprt:
-        """Check the parameters and return the test.
-
-        Returns
-        -------
-        Sprt
-            The same test.
+        """Return the same test, after checking its parameters.
 
         Raises
         ------
@@ -211,17 +179,7 @@ class Sprt(NamedTuple):
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     def ratio(self, pairs: Sequence[int]) -> float:
-        """Return the log-likelihood ratio of the two hypotheses.
-
-        Parameters
-        ----------
-        pairs : sequence of five int
-            Results of pairs; see `Tally.pairs`.
-
-        Returns
-        -------
-        float
-            Log-likelihood ratio. It is positive if the pairs favour ``elo1``, and 0 if there are no pairs.
+        """Return the log-likelihood ratio for ``pairs`` (see `Tally.pairs`), which is positive if they favour ``elo1``.
 
         Examples
         --------
@@ -237,18 +195,7 @@ class Sprt(NamedTuple):
         return sum(count * math.log(b / a) for count, a, b in zip(counts, near, far, strict=True))
 
     def state(self, pairs: Sequence[int]) -> SPRT_STATES:
-        """Return the test state.
-
-        Parameters
-        ----------
-        pairs : sequence of five int
-            Results of pairs; see `Tally.pairs`.
-
-        Returns
-        -------
-        {'running', 'accepted', 'rejected'}
-            ``accepted`` if the test has ended in favour of ``elo1``, ``rejected`` if it has ended in favour of
-            ``elo0``, and ``running`` otherwise.
+        """Return the state of the test after the given ``pairs`` (see `Tally.pairs`).
 
         Examples
         --------

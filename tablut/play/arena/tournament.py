@@ -47,20 +47,12 @@ class TournamentSummary(Result):
 
 
 class Tournament(NamedTuple):
-    """Tournament between players given as texts or as Python objects, each of whom plays a match with each other one.
+    """Tournament between players given as texts or as Python objects, with a match between every two of them.
 
-    Attributes
-    ----------
-    players : sequence of str, class, object or function
-        At least two players, in any form that `contestant` accepts.
-    variant : Variant, str or path-like
-        Rule set.
-    games : int
-        Number of games in each match.
-    limits : SearchLimits or None
-        Limits for each move of players without limits of their own, or None for 0.1 seconds.
-    seed : int
-        Random seed of the openings and the players.
+    - ``players``: At least two players, in any form that `contestant` accepts.
+    - ``variant``, ``games``: Rule set, and number of games in each match.
+    - ``limits``: Limits for each move of players without limits of their own, or None for 0.1 seconds.
+    - ``seed``: Random seed of the openings and the players.
 
     Examples
     --------
@@ -82,21 +74,9 @@ class Tournament(NamedTuple):
     def play(
         self, *, threads: int = 1, folder: Path | None = None, watch: Callable[[ScoredGame], None] | None = None
     ) -> TournamentReport:
-        """Play all matches.
+        """Play all matches, ``threads`` games at a time, and return the table and the matches.
 
-        Parameters
-        ----------
-        threads : int
-            Number of games played simultaneously.
-        folder : Path, optional
-            Folder where the games are stored.
-        watch : callable, optional
-            Function called with each game when it has ended.
-
-        Returns
-        -------
-        TournamentReport
-            Table and matches.
+        The games are stored in ``folder`` if it is given. ``watch`` is called with each game when it has ended.
         """
         if isinstance(self.players, str) or not isinstance(self.players, Sequence):
             raise InputError("expected a list of players", parameter="players", value=shown_value(self.players))
@@ -110,12 +90,7 @@ class Tournament(NamedTuple):
 class TournamentReport(NamedTuple):
     """Matches and results of a tournament.
 
-    Attributes
-    ----------
-    summary : TournamentSummary
-        Summary of the results.
-    matches : tuple of MatchReport
-        Matches, each with its games.
+    ``summary`` is a summary of the results, and ``matches`` contains the matches, each with its games.
     """
 
     summary: TournamentSummary
@@ -131,28 +106,11 @@ def play_tournament(
     watch: Callable[[ScoredGame], None] | None = None,
     on_interrupt: Callable[[TournamentReport], BaseException] | None = None,
 ) -> TournamentReport:
-    """Play a match between every pair of players. Games already stored in the folder are not played again.
+    """Return the table and the matches of a tournament between ``contestants``. Stored games are not played again.
 
-    Parameters
-    ----------
-    contestants : list of Contestant
-        At least two players.
-    plan : MatchPlan
-        Plan of each match. Its two players are replaced in each match.
-    threads : int
-        Number of games played simultaneously.
-    folder : Path, optional
-        Folder where the games are stored. Each match gets a sub-folder.
-    watch : callable, optional
-        Function called with each game when it has ended.
-    on_interrupt : callable, optional
-        Function that takes a report of the matches so far and returns the exception to raise instead of
-        `KeyboardInterrupt`.
-
-    Returns
-    -------
-    TournamentReport
-        Table and matches.
+    Each match follows the ``plan``, except for its two players. ``threads`` games are played simultaneously, and the
+    games of each match are stored in a sub-folder of ``folder``. ``watch`` is called with each game when it has ended.
+    ``on_interrupt`` takes a report and returns the exception to raise instead of `KeyboardInterrupt`.
 
     Raises
     ------
@@ -294,29 +252,16 @@ class Estimated(Result):
 class GameMeasures(Result):
     """Measures of a rule set, taken from games that a player plays against itself.
 
-    Attributes
-    ----------
-    variant, player : str
-        Rule set, and the player that played both sides.
-    games, capped : int
-        Number of games, and number of games that were cut off as draws.
-    branching : Estimated
-        Branching factor: the number of legal moves in a position, averaged over each game and then over the games.
-    plies : Estimated
-        Length of a game in plies.
-    log10_tree : Estimated
-        Decimal logarithm of the product of the branching factors of a game.
-    log10_power : float
-        Decimal logarithm of the size of the game tree as estimated in the literature: mean length times the decimal
-        logarithm of the mean branching factor.
-    repeated : Estimated
-        Number of plies that lead back to an earlier position of the game with the same side to move.
-    white, black, draws : int
-        Number of wins for each side, and number of draws.
-    white_score, white_score_interval : float, list of float
-        White's mean points per game, with Wilson's 95 % interval.
-    white_elo : float or None
-        White's score as a difference in Elo, or None if the difference is infinite.
+    - ``variant``, ``player``: Rule set, and the player that played both sides.
+    - ``games``, ``capped``: Number of games, and number of games that were cut off as draws.
+    - ``branching``: Number of legal moves in a position, averaged over each game and then over the games.
+    - ``plies``, ``repeated``: Length of a game in plies, and number of its plies that repeat a position.
+    - ``log10_tree``: Decimal logarithm of the product of the branching factors of a game.
+    - ``log10_power``: The same as estimated in the literature: the mean length times the logarithm of the mean
+      branching factor.
+    - ``white``, ``black``, ``draws``: Numbers of wins for each side, and of draws.
+    - ``white_score``, ``white_score_interval``: White's mean points per game, with Wilson's 95 % interval.
+    - ``white_elo``: White's score as a difference in Elo, or None if the difference is infinite.
     """
 
     variant: str
@@ -348,19 +293,7 @@ def _measured(variant: Variant, game: EndedGame) -> tuple[list[int], int]:
 
 
 def measure(variant: Variant, report: MatchReport) -> GameMeasures:
-    """Return the measures of a rule set, given a player's match against itself.
-
-    Parameters
-    ----------
-    variant : Variant
-        Rule set.
-    report : MatchReport
-        Match of at least two games from the variant's start position.
-
-    Returns
-    -------
-    GameMeasures
-        Measures and their intervals. The games are assumed to be independent.
+    """Return the measures of a ``variant``, given the ``report`` of a player's match against itself.
 
     Raises
     ------

@@ -1,9 +1,8 @@
 """Hnefatafl Text Protocol of hnefatafl.org, used for external programs as players and for the toolkit's engine.
 
-The protocol and its moves, such as ``play attacker d11 d9``, follow ``src/message.rs`` and ``src/play.rs`` of
-https://github.com/dcampbell24/hnefatafl. The source does not specify whether ``generate_move`` also makes the move, so
-the whole game is sent from its start for each request. Squares are written in lower case on 11×11 boards and in upper
-case on 13×13 boards. Both forms are read on every board.
+The protocol follows ``src/message.rs`` and ``src/play.rs`` of https://github.com/dcampbell24/hnefatafl. The source does
+not specify whether ``generate_move`` also makes the move, so each request sends the whole game. Cells are written in
+lower case on 11×11 boards and in upper case on 13×13 boards, and read in both forms.
 """
 
 from __future__ import annotations
@@ -33,10 +32,7 @@ _SIDES: Final[dict[str, SideName]] = {"a": "black", "attacker": "black", "d": "w
 
 
 def _read_play(text: str, size: int) -> tuple[SideName, Move]:
-    """Parse the side and the move in a line of the form ``play ROLE FROM TO``.
-
-    The role may be abbreviated to its first letter. Further words are ignored.
-    """
+    """Parse the side and the move in a line ``play ROLE FROM TO``, where the role may be abbreviated to one letter."""
     words = text.replace(",", " ").split()
     if len(words) < 4 or words[0] != "play" or words[1].lower() not in _SIDES:
         raise InputError("expected play ROLE FROM TO, such as play attacker d11 d9", subject=excerpt(text))
@@ -44,7 +40,7 @@ def _read_play(text: str, size: int) -> tuple[SideName, Move]:
 
 
 def _write_square(cell: int, size: int) -> str:
-    """Return the name of a square. On a 13×13 board, the name is in upper case."""
+    """Return the name of a cell. On a 13×13 board, the name is in upper case."""
     name = square_name(cell, size)
     return name.upper() if size == 13 else name
 
@@ -216,7 +212,7 @@ class HtpFront(Front):
             raise InputError(f"the game is over: the {_ROLES[self._resigned]} has resigned")
 
     def _played(self, side: SideName, move: Move) -> str:
-        """Make a client's move, and return the names of the captured squares."""
+        """Make a client's move, and return the names of the cells where pieces were captured."""
         if side != self._board.turn and "position" in self._missing:
             # The client assumes that the refused move has been made.
             self._missing["game"] = self._missing["position"]

@@ -1,7 +1,7 @@
 """Python classes, objects and functions as players, passed as values or named as ``MODULE:NAME``.
 
-Such a player has a method ``choose(board, limits)``, or is a function with these parameters. It returns a `Move`, the
-text of a move, or a `Choice`. An error that it raises loses its game and is reported with its place in the code.
+A player's ``choose(board, limits)`` returns a `Move`, the text of a move, or a `Choice`. An error that it raises loses
+its game and is reported with its place in the code.
 """
 
 from __future__ import annotations
@@ -45,15 +45,7 @@ class Chooser(Protocol):
     """Protocol of a user's own player."""
 
     def choose(self, board: Board, limits: SearchLimits, /) -> Choice | Move | str:
-        """Return a move in an undecided position.
-
-        Parameters
-        ----------
-        board : Board
-            Board with the game history. It is a copy, so it may be changed.
-        limits : SearchLimits
-            Limits for the move, such as ``limits.movetime`` in seconds.
-        """
+        """Return a move in an undecided position. The board is a copy with the game history, so it may be changed."""
 
 
 PlayerLike = str | Chooser | type[Chooser] | Callable[[Board, SearchLimits], Choice | Move | str]
@@ -65,10 +57,7 @@ class PlayerError(InputError):
 
 
 def named_object(name: str) -> Any:
-    """Import the module in ``MODULE:NAME``, and return the object with that name.
-
-    As with ``python -m``, modules in the current folder are found, but they never hide installed ones.
-    """
+    """Import the module in ``MODULE:NAME``, and return the object. The current folder never hides installed modules."""
     module, _, attribute = name.partition(":")
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
@@ -79,10 +68,7 @@ def named_object(name: str) -> Any:
 
 
 def title_of(given: Any) -> tuple[str, str]:
-    """Return the name of a player for results, and a longer name that identifies its code.
-
-    An object can choose its name with an attribute ``name``, so that two objects of one class differ.
-    """
+    """Return the name of a player for results, and a longer name that identifies its code."""
     kind = given if hasattr(given, "__qualname__") else type(given)
     name = getattr(given, "name", None)
     title = one_line(name, 80) if isinstance(name, str) and name.strip() else kind.__qualname__
@@ -103,10 +89,7 @@ def chooser_of(given: Any, parameter: str = "player") -> Callable[..., Any]:
 
 
 class PythonPlayer:
-    """Player written in Python by a user, which is a class, an object or a function.
-
-    A class gets the parameters ``variant`` and ``options`` if its constructor has parameters with these names.
-    """
+    """Player written in Python by a user, which is a class, an object or a function."""
 
     def __init__(self, given: Any, name: str, variant: Variant, options: PlayerOptions) -> None:
         self.name, choose, own = name, chooser_of(given), {}

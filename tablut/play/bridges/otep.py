@@ -1,7 +1,7 @@
 """OpenTafl's engine protocol (OTEP), used for external engines as players and for the toolkit's engine in OpenTafl.
 
-The protocol is documented in ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. It cannot
-transmit the earlier moves of a game in progress, so the current position is sent as the start position.
+It is documented in ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. It cannot transmit the
+earlier moves of a game in progress, so the current position is sent as the start position.
 """
 
 from __future__ import annotations
@@ -42,10 +42,7 @@ _FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white"
 
 
 class OtepWords(Words):
-    """OpenTafl's protocol. The engine keeps track of the game.
-
-    Rules, positions and moves are written in OpenTafl's notation.
-    """
+    """OpenTafl's protocol, with rules, positions and moves in OpenTafl's notation."""
 
     farewell: ClassVar[str] = "goodbye\n"
 
@@ -70,10 +67,7 @@ class OtepWords(Words):
         return write_rules(plain), unlike(variant, plain)[1]
 
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line from the engine, and return the kind of answer and the reply to a request.
-
-        After the line ``simple-moves off``, moves are sent with their captures.
-        """
+        """Process a line from the engine, and return the kind of answer and the reply to a request."""
         word, _, rest = text.partition(" ")
         if word == "simple-moves":
             self._full = rest.strip() == "off"
@@ -107,12 +101,11 @@ class OtepWords(Words):
         return process.request(f"{lines}play {side}\n{clock}", "move", seconds)
 
     def _clock(self, size: int, seconds: float) -> str:
-        """Return a clock that makes OpenTafl use the given limit for one move.
+        """Return a clock without overtime that makes OpenTafl use the given limit for one move.
 
-        The clock has no overtime, because OpenTafl would leave a second of it unused. OpenTafl expects a certain number
-        of moves. For each move in the first half of them, it plans 5 % of the time on its first clock. When at most a
-        fifth of that time is left, it divides the current time by the expected number of moves. It stops half a second
-        before the planned time ends. If it has planned less than half a second, it may not stop at all.
+        OpenTafl plans 5 % of its first clock for each of the first half of the moves that it expects. When at most a
+        fifth is left, it divides the current time by the expected number. It stops half a second before the planned
+        time ends, or may not stop at all if it has planned less than that.
         """
         left = _EXPECTED_MOVES.get(size, 20) * (_PAD + int(1000 * seconds))
         if self._first:
@@ -135,10 +128,7 @@ class OtepWords(Words):
 
 
 class OtepFront(Front):
-    """Front end for OpenTafl.
-
-    If a position sent by the client contradicts the moves, the engine adopts that position.
-    """
+    """Front end for OpenTafl. The engine adopts a position that the client sends, even if it contradicts the moves."""
 
     refusal: ClassVar[str] = "error 0 {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -211,9 +201,9 @@ class OtepFront(Front):
         self._board = board
 
     def _go_on(self, moves: list[str], record: str) -> None:
-        """Make the given moves. If the client has not confirmed the engine's last move, make that move first.
+        """Make the given moves, after the engine's last move if the client has not confirmed it.
 
-        If these moves do not lead to the position received from the client, set that position instead.
+        If they do not lead to the position received from the client, set that position instead.
         """
         own, self._own = [self._own] * bool(self._own), ""
         cells = read_position(record, "b", self._board.size).cells

@@ -1,8 +1,7 @@
 """External programs as players. They are processes that exchange lines over pipes and are kept between games.
 
-A program's protocol is a subclass of `Words`. The output of a process is not trusted: lines are limited in length, and
-only the answers and data that the protocol needs are stored. Whatever the process does, a call never waits longer than
-the time limit passed to it.
+A program's protocol is a subclass of `Words`. The output of a process is not trusted: lines are limited in length, only
+what the protocol needs is stored, and a call never waits longer than its time limit.
 """
 
 from __future__ import annotations
@@ -101,17 +100,11 @@ class Words(ABC):
     @classmethod
     @abstractmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-        """Return the rules to send to the program, and the rules that the protocol cannot express.
-
-        Settings that concern the rules are removed from ``own``.
-        """
+        """Return the rules to send to the program, and the rules that the protocol cannot express."""
 
     @abstractmethod
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line from the program, and return the kind of answer and an immediate reply.
-
-        The kind is empty if the line is not an answer. The reply is empty if the line needs no reply.
-        """
+        """Process a line from the program, and return the kind of answer and an immediate reply. Both may be empty."""
 
     @abstractmethod
     def greet(self, process: Process, seconds: float) -> None:
@@ -153,11 +146,7 @@ class Words(ABC):
 
 
 def unlike(variant: Variant, plays: Variant) -> tuple[list[str], list[str]]:
-    """Return the rules that differ between two variants, with their values in the first variant.
-
-    The first list contains the rules that apply to a position. The second list contains the rules that depend on the
-    game history.
-    """
+    """Return the rules that differ between two variants: those about positions, and those about the game history."""
     ours, theirs = ({field.name: field.value for field in rule_fields(one.rules)} for one in (variant, plays))
     found: tuple[list[str], list[str]] = ([], [])
     for name in ours | theirs:
@@ -177,10 +166,9 @@ def opening_of(board: Board) -> Position:
 
 
 def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-    """Return the rules for a program that plays only one variant.
+    """Return the rules for a program that plays only one variant, by default Copenhagen.
 
-    This variant is Copenhagen unless the settings ``own`` name another one. Raise InputError if the two variants differ
-    in any rules except those about the game history, which the match itself enforces.
+    Raise `InputError` if the rules differ, except those about the game history, which the match itself enforces.
     """
     plays = load_variant(own.pop("variant", "copenhagen"))
     other, unsupported = unlike(variant, plays)
@@ -278,11 +266,7 @@ class Process:
         return False
 
     def request(self, lines: str, answer: str, seconds: float, times: int = 1) -> ProgramAnswer:
-        """Write lines to the program and return its answer.
-
-        If ``times`` answers are expected, the last one is returned. If there are no lines to write, an earlier answer
-        of the program also counts.
-        """
+        """Write lines to the program and return its answer, or the last of ``times`` answers."""
         deadline = time.monotonic() + seconds
         if lines:
             self.words.info = {}
@@ -366,10 +350,7 @@ class Process:
 
 
 class IdlePrograms:
-    """Pool of programs that wait for their next game. When used as a context manager, it ends all programs on exit.
-
-    Several games may be played simultaneously, each with separate processes.
-    """
+    """Pool of programs that wait for their next game. When used as a context manager, it ends all programs on exit."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,9 +1,8 @@
 """The engine's UCI-like protocol and TaflZero's variant of it, used for external programs and for front ends.
 
-A player ``program:COMMAND`` uses a subset of the protocol of `tablut engine`. A front end implements another protocol
-for the toolkit's engine. It translates the client's lines for an `EngineSession`, and translates the responses back.
-TaflZero's protocol, which uses a different FEN, is described in the ``README.md`` of
-https://github.com/sovelin/taflzero.
+A front end implements another protocol for the toolkit's engine: it translates the client's lines for an
+`EngineSession`, and translates the responses back. TaflZero's protocol, which uses a different FEN, is described in the
+``README.md`` of https://github.com/sovelin/taflzero.
 """
 
 from __future__ import annotations
@@ -37,14 +36,11 @@ _BOUNDS: Final = {"lowerbound": 1, "upperbound": -1}
 
 
 def read_info(line: str, known: dict[str, int]) -> dict[str, int]:
-    """Return what is known about a search after an ``info`` line: numbers, keyed by the words before them.
+    """Return the numbers known about a search after an ``info`` line, keyed by the words before them.
 
-    The words are read in order. The word ``string`` begins free text, so nothing after it counts, and ``cp`` and
-    ``mate`` count only after ``score``. The value of ``cp`` is always in points, even if the program reports a number
-    of plies. A line without a score, and a line for another move than the best one (``multipv``), change nothing.
-
-    A bound changes a score only if it contradicts it. Then a lower bound counts as the score if it favours the side to
-    move, an upper bound counts if it favours the opponent, and any other bound leaves no score.
+    The word ``string`` begins free text. ``cp`` and ``mate`` count only after ``score``; the value of ``cp`` is in
+    points, even for a number of plies. A line without a score or for another than the best move changes nothing. A
+    bound counts as the score only if it contradicts the score; against the side that it favours, it leaves no score.
     """
     found: dict[str, int] = {}
     scored = False
@@ -134,11 +130,7 @@ class UciWords(Words):
         process.request("uci\n", "uciok", seconds)
 
     def settings(self) -> dict[str, str]:
-        """Return the options to send to the program.
-
-        Raise InputError if the player has a setting that the program has not announced. Options shared by all players
-        are left out if the program has not announced them.
-        """
+        """Return the options to send to the program. Raise `InputError` for a setting that it has not announced."""
         options, own = self.game.options, self.game.own
         if unknown := sorted(name for name in own if name.lower() not in self.options):
             raise InputError(f"has no option {excerpt(unknown[0])}")

@@ -1,6 +1,5 @@
 """Client and server for the Bologna competition's protocol.
 
-`client` plays a game within the server's time limit. `referee` runs games between two clients and enforces the rules.
 The messages are encoded and decoded by `tablut.formats.bologna`.
 """
 

@@ -1,13 +1,9 @@
 """Client that plays one game on a competition server.
 
 The server decides all questions about the rules, and the client plays in any position that it receives. Because
-repetition counts, the client keeps the game history as long as each state follows from the previous state by a
-legal move. If no legal move leads to a new state from the previous one, a new history starts with the new state. The
-same happens if the game is over under the client's rules, but the server continues it.
-
-When the client is to move, its clock starts as soon as the first byte of the state arrives. Whatever the player does, a
-move is sent before the server's time limit expires. If the server closes the connection without a result, the result is
-unknown. The client never reconnects, because no server lets a player rejoin a game.
+repetition counts, the client keeps the game history as long as each state follows from the previous state by a legal
+move; otherwise a new history starts. The clock starts with the first byte of the state, and a move is sent in time
+whatever the player does. If the server closes the connection without a result, the result is unknown.
 """
 
 from __future__ import annotations
@@ -43,27 +39,15 @@ _RETRY: Final = 0.2
 
 
 class ClientSettings(NamedTuple):
-    """Settings for a game on a server.
+    """Settings for a game on a server. Times are in seconds.
 
-    Attributes
-    ----------
-    host : str
-        Host name or address of the server.
-    role : {'w', 'b'}
-        Side to play.
-    timeout : float
-        Server's time limit for a move, in seconds.
-    port : int or None
-        Server port. By default, the port that the competition uses for the role.
-    name : str
-        Name of the player on the server.
-    wait : float
-        Time in seconds during which refused connections are retried.
-    limits : SearchLimits
-        Further limits on each move of the player.
-    control : TimeControl or None
-        Server's time control, which replaces the time limit for a move. The server does not send the clock times, so
-        the client measures the time that it uses.
+    - ``host``, ``port``: Address of the server, and its port, by default the one that the competition uses for the
+      role.
+    - ``role``, ``name``: Side to play, ``w`` or ``b``, and name of the player on the server.
+    - ``timeout``: Server's time limit for a move.
+    - ``wait``: Time during which refused connections are retried.
+    - ``limits``: Further limits on each move of the player.
+    - ``control``: Server's time control, which replaces the time limit for a move. The client measures its own time.
     """
 
     host: str
@@ -76,12 +60,7 @@ class ClientSettings(NamedTuple):
     control: TimeControl | None = None
 
     def checked(self) -> ClientSettings:
-        """Check the settings and return them.
-
-        Returns
-        -------
-        ClientSettings
-            The same settings.
+        """Return the same settings, after checking them.
 
         Raises
         ------
@@ -97,17 +76,10 @@ class ClientSettings(NamedTuple):
 class ServerGame(NamedTuple):
     """Game on a server, as seen by the client.
 
-    Attributes
-    ----------
-    board : Board
-        Board with the moves of both sides since the start, or since the last state that no legal move could reach from
-        the state before it.
-    result : {'white', 'black', 'draw'} or None
-        Result sent by the server, or None if it closed the connection without one.
-    problem : str or None
-        Description of the network or server failure that ended the game, or None if there was no failure.
-    interrupted : bool
-        Whether the user interrupted the game.
+    - ``board``: Board with the moves of both sides, since the last state that no legal move could reach.
+    - ``result``: Result sent by the server, or None if it closed the connection without one.
+    - ``problem``: Description of the network or server failure that ended the game, or None.
+    - ``interrupted``: Whether the user interrupted the game.
     """
 
     board: Board
@@ -189,26 +161,11 @@ def play_on_server(
     tell: Callable[[str], None] = lambda _: None,
     complain: Callable[[str], None] | None = None,
 ) -> ServerGame:
-    """Play one game on a server.
+    """Play one game on a server, and return its moves and its result.
 
-    Parameters
-    ----------
-    player : Player or Thinker
-        Player of the variant. It must be ready, since the clock may start immediately. If it plays several games, pass
-        a `Thinker`, which remembers a search that did not end in time.
-    variant : Variant
-        Rules of the server.
-    settings : ClientSettings
-        Settings such as the server, the side and the time limit for a move.
-    tell : callable, optional
-        Function called with a line of text about each move.
-    complain : callable, optional
-        Function called with a line of text about each irregularity. By default, ``tell``.
-
-    Returns
-    -------
-    ServerGame
-        Moves and result of the game.
+    The ``player`` plays the ``variant`` and must be ready, since the clock may start immediately. For several games,
+    pass a `Thinker`. ``settings`` contains the server and the side. ``tell`` is called with a line about each move, and
+    ``complain`` with a line about each irregularity.
 
     Raises
     ------
@@ -428,8 +385,7 @@ def _summary(sent: SentMove, seconds: float) -> str:
 def move_margin(timeout: float) -> float:
     """Return the margin in seconds: the part of the server's time for a move that the client leaves unused.
 
-    The margin is 0.1 s plus a tenth of the time, but at most 2 s and at most half of the time. It allows for delays in
-    the network and for other programs running on the machine.
+    The margin is 0.1 s plus a tenth of the time, but at most 2 s and at most half of the time.
     """
     return min(0.1 + timeout / 10, 2, timeout / 2)
 
@@ -437,8 +393,8 @@ def move_margin(timeout: float) -> float:
 def plain_move(board: Board, unwanted: Collection[Move] = ()) -> Move:
     """Return a legal move without searching.
 
-    It is an immediate win if one is found. Otherwise, it is the first move after which the game continues with a new
-    position. If there is no such move, a repetition is better than a draw, and a draw is better than a loss.
+    It is an immediate win if one is found, and otherwise the first move after which the game continues with a new
+    position, a repetition, a draw or a loss, in this order.
     """
     moves = list(board.legal_moves)
     moves = [move for move in moves if move not in unwanted] or moves
@@ -480,10 +436,10 @@ class Thinker:
         getattr(player, "be_patient", lambda: None)()
 
     def choose(self, board: Board, limits: SearchLimits, patience: float, unwanted: Collection[Move] = ()) -> SentMove:
-        """Return the player's move, or a fallback move if the player does not return a usable move in time.
+        """Return the player's move, or a fallback move if there is no usable move within ``patience`` seconds.
 
-        ``patience`` is the time in seconds to wait for the player. If the player is still searching an earlier
-        position, it gets the time that is left when it has finished, and no clock.
+        A player that is still searching an earlier position gets the time that is left when it has finished, and no
+        clock.
         """
         until = time.monotonic() + patience
         spare = plain_move(board.copy(), unwanted)
@@ -521,10 +477,7 @@ class Thinker:
 
 
 def try_script(script: str, variant: Variant) -> None:
-    """Run a player's start script on a server in this process, and wait for a move. Raise `InputError` if it fails.
-
-    The script is started in another folder and without the search paths of this process.
-    """
+    """Run a player's start script on a server in this process until it makes a move. Raise `InputError` if it fails."""
     board = Board(variant)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=_receive_move, args=(listener, board.position), daemon=True).start()

@@ -1,11 +1,8 @@
 """Server for the competition's protocol. It is based on asyncio streams and referees one game after another.
 
-White connects to one port and black to another. Each player sends its name and then receives the state
- after every ply. Whatever a player sends or fails to send, the game continues or ends properly, and both players
-receive the result, even after a timeout. A player can end its game, but it can never stop the server.
-
-No other player is admitted during a game. Players that connect for a later game wait in the operating
-system's queue. During the last game, they are turned away.
+White connects to one port and black to another. Each player sends its name and then receives the state after every ply.
+A player can end its game, but it can never stop the server, and both players receive the result. Players that connect
+for a later game wait in the operating system's queue. During the last game, they are turned away.
 """
 
 from __future__ import annotations
@@ -52,26 +49,15 @@ class NoPlayersError(TablutError):
 
 
 class RefereeSettings(NamedTuple):
-    """Settings of a referee.
+    """Settings of a referee. Times are in seconds.
 
-    Attributes
-    ----------
-    timeout : float
-        Time limit in seconds for sending the name. It is also the limit for a move unless there is a time control.
-    host : str
-        Address to listen on.
-    port_white, port_black : int
-        Port for each side, or 0 for any free port.
-    wait : float
-        Time in seconds to wait for both players of a game.
-    repeats : int
-        Number of repetitions of a position that are allowed before a draw, in addition to those allowed by the variant.
-    errors : int
-        Number of illegal moves that each player may make in a game without losing it.
-    logs : Path or None
-        Folder for the game logs.
-    control : TimeControl or None
-        Time control of a game. The protocol cannot transmit it, so the players must be told in advance.
+    - ``timeout``: Time limit for sending the name, and for a move unless there is a time control.
+    - ``host``, ``port_white``, ``port_black``: Address to listen on, and a port for each side, or 0 for any free port.
+    - ``wait``: Time to wait for both players of a game.
+    - ``repeats``: Number of repetitions of a position before a draw, in addition to those that the variant allows.
+    - ``errors``: Number of illegal moves that each player may make in a game without losing it.
+    - ``logs``: Folder for the game logs, or None.
+    - ``control``: Time control of a game, or None. The protocol cannot transmit it, so the players must know it.
     """
 
     timeout: float = 60.0
@@ -85,12 +71,7 @@ class RefereeSettings(NamedTuple):
     control: TimeControl | None = None
 
     def checked(self) -> RefereeSettings:
-        """Check the settings and return them.
-
-        Returns
-        -------
-        RefereeSettings
-            The same settings.
+        """Return the same settings, after checking them.
 
         Raises
         ------
@@ -117,16 +98,9 @@ class RefereedGame(NamedTuple):
 
 
 class Referee(OneCaller):
-    """Referee that listens on two ports and runs games. It can be used as a context manager.
+    """Referee that listens on two ports and runs games of a ``variant``. It can be used as a context manager.
 
-    Parameters
-    ----------
-    variant : Variant
-        Rule set.
-    settings : RefereeSettings, optional
-        Addresses, times and other settings.
-    tell : callable, optional
-        Function called with a line of text about each event.
+    ``settings`` contains addresses and times, and ``tell`` is called with a line of text about each event.
 
     Raises
     ------
@@ -176,33 +150,14 @@ class Referee(OneCaller):
             listener.close()
 
     def address(self, side: Side) -> tuple[str, int]:
-        """Return the address that a side connects to.
-
-        Parameters
-        ----------
-        side : {'w', 'b'}
-            Side.
-
-        Returns
-        -------
-        tuple of str and int
-            Host and port.
-        """
+        """Return the host and the port that a ``side`` connects to."""
         host, port, *_ = self._listeners[side].getsockname()
         return str(host), int(port)
 
     def play(self, *, last: bool = True) -> RefereedGame:
-        """Wait for two players, referee one game, and close their connections.
+        """Wait for two players, referee one game, and return it.
 
-        Parameters
-        ----------
-        last : bool
-            Whether this is the last game. If so, further players are turned away instead of waiting.
-
-        Returns
-        -------
-        RefereedGame
-            The game.
+        After the ``last`` game, further players are turned away instead of waiting.
 
         Raises
         ------
@@ -228,13 +183,7 @@ class Referee(OneCaller):
             await asyncio.gather(*(connection.leave(_GOODBYE) for connection in seats.values()))
 
     def game(self) -> RefereedGame:
-        """Return the current or last game, and write its log if a folder for logs is set.
-
-        Returns
-        -------
-        RefereedGame
-            The game so far.
-        """
+        """Return the current or last game, and write its log if a folder for logs is set."""
         match = self.match
         assert match is not None, "no game was begun"
         board = match.board
@@ -427,9 +376,8 @@ class Connection:
     async def leave(self, seconds: float) -> None:
         """Close the connection after the last messages have arrived, or after the given time in seconds.
 
-        If a connection is closed while it has unread input, it is reset. The other end may then lose the result of the
-        game if it has not read the result yet. Therefore only the sending direction is closed first, and input is read
-        and discarded until the other end closes the connection too.
+        Closing a connection that has unread input resets it, and the other end may lose the result. Therefore only the
+        sending direction is closed first, and input is discarded until the other end closes the connection too.
         """
         try:
             with suppress(OSError, TimeoutError):

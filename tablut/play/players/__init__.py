@@ -1,7 +1,4 @@
-"""Players that choose moves, their common protocol, and a registry of their names.
-
-Importing this package imports neither the players themselves nor numba.
-"""
+"""Players that choose moves, and a registry of their names. Importing this package does not import numba."""
 
 from tablut.play.players.registry import (
     PLAYERS,

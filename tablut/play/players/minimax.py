@@ -1,11 +1,8 @@
 """Two minimax players from the literature, a compiled alpha-beta search, and their two evaluations.
 
-The players in the two source texts use no move ordering, transposition table or quiescence search, so this search does
-not use them either. Moves are tried in the engine's order, and the first of equally good moves is kept. In contrast,
-the search in `tablut.play.search` uses all these techniques.
-
-As in both sources, a position is valued for the side to move at the root. One of the sources gives different weights to
-the player's pieces and to the opponent's pieces, so the value for the other side is not the negative of this value.
+Like the source texts, this search uses no move ordering, transposition table or quiescence search. Moves are tried in
+the engine's order, and the first of equally good moves is kept. A position is valued for the side to move at the root,
+because one of the sources gives different weights to the player's pieces and to the opponent's.
 """
 
 from __future__ import annotations
@@ -306,19 +303,15 @@ class _AlphaBeta(ReproducedPlayer):
 
 
 class PayoffPlayer(_AlphaBeta):
-    """``payoff``: minimax with alpha-beta and iterative deepening, from the second McGill text.
+    """``payoff``: minimax with alpha-beta and iterative deepening, from the second McGill text ("technical approach").
 
-    The text's "technical approach" defines the payoff of a position for the player that chooses a move. Each of this
-    player's pieces adds 60, and each of the opponent's pieces subtracts 30. For white, the payoff also includes 50
-    minus the number of tiles from the king to the nearest corner. For black, it includes the negative of this value. A
-    win adds 50,000, and a loss subtracts 50,000.
+    Each of the player's pieces adds 60, and each of the opponent's subtracts 30. For white, 50 minus the number of
+    tiles from the king to the nearest corner (or escape) is added; for black, it is subtracted. A win adds 50,000, and
+    a loss subtracts 50,000.
 
-    The text leaves some points open. "Subtract 50, subtracted by the number of tiles" is read as −(50 − tiles), since a
-    king nearer to the corner should be worth less to black. Tiles are counted along rank and file. The other parts of
-    the payoff are also added when the game has ended. The text deepens "by one", and then mentions "a depth of one".
-    This player deepens one ply at a time within its limits. To use the other interpretation, set ``depth=1`` or
-    ``--depth 1``. An interrupted iteration is ignored. If the escapes are not corners, the nearest escape replaces the
-    nearest corner. A repeated position is valued according to the rules, and a draw is worth 0.
+    The text leaves some points open. "Subtract 50, subtracted by the number of tiles" is read as −(50 − tiles), and
+    tiles are counted along rank and file. The text deepens "by one", and then mentions "a depth of one" (``depth=1``).
+    An interrupted iteration is ignored. A repeated position is valued according to the rules, and a draw is worth 0.
     """
 
     name = "payoff"
@@ -336,15 +329,14 @@ class PayoffPlayer(_AlphaBeta):
 class MinimaxPlayer(_AlphaBeta):
     """``minimax3``: minimax with alpha-beta to depth 3, from the Berkeley text.
 
-    Its evaluation has four parts, described here from white's point of view. Attackers beside the king lower the value,
-    and a king close to the throne raises it. A king that has reached the edge is worth infinity, and a captured king
-    minus infinity. The number of white pieces is added, and the number of black pieces is subtracted.
+    For white, attackers beside the king lower the value, and a king close to the throne raises it. A king that has
+    reached the edge is worth infinity, and a captured king minus infinity. White pieces are added, and black pieces
+    subtracted.
 
     The text gives no weights. Here, an attacker beside the king, a king on or beside the throne, and a piece have a
-    weight of 1 each. The options ``beside``, ``throne`` and ``piece`` change these weights. All wins are worth the
-    same, so the player may postpone a win. Of equally good moves, the first in the engine's order is played. A repeated
-    position is valued according to the rules. Under Berkeley's rules, the side that repeated it loses. If a limit ends
-    the search early, the player plays the best of the moves that were searched completely.
+    weight of 1 each (``beside``, ``throne``, ``piece``). All wins are worth the same, so the player may postpone a win.
+    A repeated position is valued according to the rules. A search that a limit ends uses the moves that were searched
+    completely.
     """
 
     name = "minimax3"

@@ -1,7 +1,4 @@
-"""Monte Carlo players from the McGill player paper, sections IV and V.
-
-They are implemented as one player with four sets of defaults. The playouts are compiled.
-"""
+"""Monte Carlo players from the McGill player paper, sections IV and V, as one player with four sets of defaults."""
 
 from __future__ import annotations
 
@@ -73,33 +70,24 @@ NONE: Final = 0
 AWARE: Final = 1
 """Value that also ends playouts if the side to move has a victory path (white) or can capture the king (black)."""
 BLIND: Final = 2
-"""Value that also ends playouts if white has a victory path or black can capture the king.
-
-It does not matter which side is to move. If both are true, the king counts as captured.
-"""
+"""Value that also ends playouts if white has a victory path or black can capture the king, whoever is to move."""
 
 MOST_DEPTH: Final = 512
 _BYTES_A_PLACE: Final = 28
 
 
 class Tree(NamedTuple):
-    """Working memory for a Monte Carlo player.
-
-    N is the size of the board, C is its number of cells, and M is a power of two.
+    """Working memory for a Monte Carlo player on a board of size N with C cells. M is a power of two.
 
     - ``root``, ``board``: Root position, and current position of a playout.
     - ``root_moves``, ``moves``: Root moves to choose from, and a buffer for the moves of other states.
     - ``places``: Slots, in the state table, of the states that these moves lead to.
     - ``keys``: Zobrist keys of the stored states, or 0 in empty slots.
-    - ``visits``, ``wins``, ``losses``: Numbers of visits to each state, and of the wins and losses among them. Wins and
-      losses are counted for the side that moved into the state.
-    - ``taken``: Occupied slots, in the order they were filled.
-    - ``path``: Slots of the stored states on the path of a playout.
-    - ``counters``: Settings and results.
-    - ``budget``: Budget for the move; see `tablut.play.players.base`.
+    - ``visits``, ``wins``, ``losses``: Visits to each state, and wins and losses of the side that moved into it.
+    - ``taken``, ``path``: Occupied slots in order of time, and slots of the states on the path of a playout.
+    - ``counters``, ``budget``: Settings and results, and the budget for the move (`tablut.play.players.base`).
     - ``random``: State of the random number generator.
-    - ``exploration``: Exploration constant c of UCT.
-    - ``mask``: The value M - 1.
+    - ``exploration``, ``mask``: Exploration constant c of UCT, and M - 1.
     """
 
     root: NDArray[np.uint32]
@@ -186,10 +174,7 @@ def _remember(tree: Tree, place: int, key: np.uint64) -> bool:
 
 @called
 def _by_uct(t: Tables, tree: Tree, key: np.uint64, place: int, moves: NDArray[np.int32], count: int) -> int:
-    """Return the index of the move that UCT chooses in a stored state, in O(moves).
-
-    Moves that lead to states never seen before come first, in random order.
-    """
+    """Return the index of the move that UCT chooses, in O(moves). New states come first, in random order."""
     unseen, chosen, total = I64(0), I64(0), I64(0)
     for index in range(count):
         next_place = _place_of(tree, _key_after(t, tree.board, key, I64(moves[index])))
@@ -344,13 +329,11 @@ class MoveStatistics(NamedTuple):
 class MonteCarloPlayer(ReproducedPlayer):
     """``mcts``: traditional Monte Carlo player of Pilarski, *Designing an Effective Tablut AI*, section IV-A.
 
-    It uses UCT with c = √2, the objective wins/total, and 8 steps in each simulation.
-
-    The paper leaves some points open. Here the steps are counted from the root or, if ``from=leaf`` is set, from the
-    first new state. The player chooses the move with the highest objective, breaks ties by the number of visits, and
-    breaks remaining ties at random. A simulation that ends undecided counts only as a visit. Each simulation stores one
-    new state. Statistics are discarded between moves, unless ``keep=yes`` is set. If there is only one legal move, it
-    is played without any simulation.
+    It uses UCT with c = √2, the objective wins/total, and 8 steps in each simulation. The paper leaves some points
+    open. Here the steps are counted from the root or, if ``from=leaf`` is set, from the first new state. The player
+    chooses the move with the highest objective, breaks ties by the number of visits, and then at random. A simulation
+    that ends undecided counts only as a visit, and each simulation stores one new state. Statistics are discarded
+    between moves, unless ``keep=yes`` is set.
     """
 
     name = "mcts"
@@ -449,14 +432,10 @@ class ExpandedPlayer(MonteCarloPlayer):
     """``mcts-expanded``: `MonteCarloPlayer` with expanded definitions of win and loss (sections IV-B and V, table IV).
 
     A simulation ends with a win for white if there is a victory path, and with a win for black if the king can be
-    captured.
-
-    According to the paper, when playing black, this player treats the ability to kill the king as a win "before
-    actually killing the king", and loses every game to the greedy player. This happens only if the definitions ignore
-    whose turn it is and the danger to the king is checked first. With this interpretation (``turn=blind``), which is
-    the default here, the player does lose these games. With ``turn=aware``, a victory path counts only if white is to
-    move, and a possible capture of the king only if black is to move. ``expanded=white`` uses the definitions only when
-    the player is white, as in table V.
+    captured. In the paper, this player loses every game as black to the greedy player. This happens only if the
+    definitions ignore whose turn it is and the danger to the king is checked first (``turn=blind``, the default here).
+    With ``turn=aware``, a definition counts only for the side to move. ``expanded=white`` uses the definitions only as
+    white, as in table V.
     """
 
     name = "mcts-expanded"
@@ -466,9 +445,8 @@ class ExpandedPlayer(MonteCarloPlayer):
 class ImprovedPlayer(MonteCarloPlayer):
     """``mcts-improved``: improved Monte Carlo (section IV-B and figure 8).
 
-    It uses the objective (wins − losses)/total, the total number of visits to all next states in the logarithm of the
-    UCT formula, and the expanded definitions. According to the paper, the definitions "prevent a random non-capture in
-    the simulation". This applies to the side to move, so ``turn=aware`` is the default here.
+    It uses the objective (wins − losses)/total, the visits to all next states in the logarithm of UCT, and the expanded
+    definitions with ``turn=aware``, because the paper says that they "prevent a random non-capture in the simulation".
     """
 
     name = "mcts-improved"
@@ -478,9 +456,8 @@ class ImprovedPlayer(MonteCarloPlayer):
 class FilteredPlayer(MonteCarloPlayer):
     """``mcts-heuristic``: improved Monte Carlo limited to the heuristic player's best moves (IV-B, figure 9, VII).
 
-    A filter keeps only the moves with the best score: those that the heuristic player would choose from. With
-    ``margin``, it also keeps moves whose score is lower by no more than this margin. Stored states are kept from move
-    to move (section VII) and are removed when they fill half of the memory.
+    With ``margin``, it also keeps moves whose score is lower by no more than this margin. Stored states are kept from
+    move to move (section VII) and are removed when they fill half of the memory.
     """
 
     name = "mcts-heuristic"
@@ -490,7 +467,7 @@ class FilteredPlayer(MonteCarloPlayer):
 def _centi_logits(row: MoveStatistics) -> int:
     """Return the score of a move in centi-logits.
 
-    An undecided playout counts as half a win and half a loss. One win and one loss are added to keep the score finite.
+    One win and one loss are added to keep the score finite.
     """
     undecided = row.visits - row.wins - row.losses
     return round(100 * math.log((row.wins + undecided / 2 + 1) / (row.losses + undecided / 2 + 1)))

@@ -16,10 +16,7 @@ from tablut.work.files import excerpt
 
 
 class BestLine(Result):
-    """One of the best lines of a position.
-
-    ``points`` are the expected points of the side to move, from 0 to 1; see `tablut.play.search.expectation`.
-    """
+    """One of the best lines of a position, with its score and, if measured, its expected points from 0 to 1."""
 
     move: str
     score: int | None
@@ -77,19 +74,13 @@ def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult
 class Player(Protocol):
     """Protocol that every player implements. A player plays one variant.
 
-    A player may keep results of its search from move to move. It need not be notified of a new game, because the
-    board passed to `choose` contains the whole history.
+    It need not be notified of a new game, because the board passed to `choose` contains the whole history.
     """
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return a move in an undecided position.
+        """Return a move in an undecided position, within ``limits``, at least one of which is set.
 
-        Parameters
-        ----------
-        board : Board
-            Board with the game history. It is not changed.
-        limits : SearchLimits
-            Limits, at least one of which is set. The move is returned within ``limits.movetime`` seconds.
+        The ``board`` has the game history and is not changed.
 
         Raises
         ------
@@ -112,21 +103,13 @@ SHIPPED_TABLE_MIB: Final = 32
 class PlayerOptions(NamedTuple):
     """Options of a player. Each player uses the options that apply to it.
 
-    Attributes
-    ----------
-    seed : int
-        Seed of the player's random numbers.
-    hash_mib : int
-        Memory in MiB for the transposition table, or for the states of a Monte Carlo player.
-    tablebase : str or None
-        Tablebase store to probe. By default, the tables shipped with the installed packages.
-    table_mib : int
-        Memory in MiB for the tables probed in the search tree. Tables that do not fit are probed only at the root. For
-        built-in tables, at most `SHIPPED_TABLE_MIB` MiB are used, which is enough for every tier of up to four men.
-    settings : tuple of (str, str)
-        Names and values of settings specific to the player. A player rejects a name that it does not declare.
-    threads : int
-        Number of search threads, if the player supports several.
+    - ``seed``: Seed of the player's random numbers.
+    - ``hash_mib``: Memory in MiB for the transposition table, or for the states of a Monte Carlo player.
+    - ``tablebase``: Tablebase store to probe, or None for the built-in tables.
+    - ``table_mib``: Memory in MiB for the tables probed in the search tree. Tables that do not fit are probed at the
+      root. Of the built-in tables, at most `SHIPPED_TABLE_MIB` MiB are used.
+    - ``settings``: Names and values of settings specific to the player.
+    - ``threads``: Number of search threads, if the player supports several.
     """
 
     seed: int = 0
@@ -137,12 +120,7 @@ class PlayerOptions(NamedTuple):
     threads: int = 1
 
     def checked(self) -> PlayerOptions:
-        """Check the options that have the same meaning for every player, and return all of them.
-
-        Returns
-        -------
-        PlayerOptions
-            The same options.
+        """Return the same options, after checking those that have the same meaning for every player.
 
         Raises
         ------
@@ -185,14 +163,9 @@ def number(kind: Callable[[str], int | float], text: str) -> int | float:
 class Setting(NamedTuple):
     """Setting declared by a player.
 
-    Attributes
-    ----------
-    default : str, int or float
-        Default value. Other values are parsed as the same type.
-    choices : tuple of str
-        Allowed values of a text setting. The tuple is empty for a number.
-    least, most : float
-        Range of a number, including both ends.
+    - ``default``: Default value, a text or a number. Other values are parsed as the same type.
+    - ``choices``: Allowed values of a text setting.
+    - ``least``, ``most``: Range of a number, including both ends.
     """
 
     default: str | int | float
@@ -201,19 +174,9 @@ class Setting(NamedTuple):
     most: float = 1_000_000
 
     def read(self, name: str, text: str) -> str | int | float:
-        """Parse a value of the setting.
+        """Return the value that a ``text`` stands for, of the same type as the default.
 
-        Parameters
-        ----------
-        name : str
-            Name of the setting, for the error message.
-        text : str
-            Value as text.
-
-        Returns
-        -------
-        str, int or float
-            Value, of the same type as the default.
+        ``name`` is the name of the setting, for the error message.
 
         Raises
         ------
@@ -247,21 +210,9 @@ class Setting(NamedTuple):
 
 
 def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Setting]) -> dict[str, str | int | float]:
-    """Return the values of all settings that a player declares.
+    """Return the values of all settings that a player has ``declared``, by name.
 
-    Parameters
-    ----------
-    player : str
-        Name of the player, for the error message.
-    options : PlayerOptions
-        Options with the settings that were given.
-    declared : mapping of str to Setting
-        Settings that the player declares, by name.
-
-    Returns
-    -------
-    dict of str to str, int or float
-        Given or default values of all declared settings, by name.
+    They are given in ``options`` or have their default values. ``player`` is the player's name, for the error message.
 
     Raises
     ------
@@ -285,17 +236,7 @@ def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Se
 
 
 def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Parse settings of the form ``name=value``.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Settings as text.
-
-    Returns
-    -------
-    tuple of (str, str)
-        Names and values, for `PlayerOptions.settings`.
+    """Return the names and values in ``texts`` of the form ``name=value``, for `PlayerOptions.settings`.
 
     Raises
     ------
@@ -321,11 +262,7 @@ def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 class PlayerSpec(NamedTuple):
-    """Registry entry: the location of a player's class, a description, and what its search supports.
-
-    ``threaded`` states whether it can use several threads and find several lines, and ``ended_by`` names the limits
-    that end it.
-    """
+    """Registry entry: the location of a player's class, a description, and what its search supports."""
 
     target: str
     help: str
@@ -377,12 +314,7 @@ PLAYERS: Final[dict[str, PlayerSpec]] = {
 
 
 def player_names() -> tuple[str, ...]:
-    """Return the names of all players.
-
-    Returns
-    -------
-    tuple of str
-        Names, in the order of `PLAYERS`.
+    """Return the names of all players, in the order of `PLAYERS`.
 
     Examples
     --------
@@ -405,21 +337,7 @@ def check_lines(name: str, lines: int, parameter: str = "lines") -> None:
 
 
 def make_player(name: str, variant: VariantLike, options: PlayerOptions | None = None) -> Player:
-    """Create a player by name.
-
-    Parameters
-    ----------
-    name : str
-        Name of the player, one of `player_names`.
-    variant : Variant, str or path-like
-        Rule set to play.
-    options : PlayerOptions, optional
-        Options of the player.
-
-    Returns
-    -------
-    Player
-        A new player.
+    """Return a new player of a ``variant``, given its ``name``, one of `player_names`, and its ``options``.
 
     Raises
     ------
@@ -466,10 +384,7 @@ _MOMENT: Final = 0.02
 
 
 def ready_player(name: str, variant: Variant, options: PlayerOptions) -> Player:
-    """Return a new player whose first move takes no longer than later moves.
-
-    First, a temporary player with little memory chooses a move, so that all kernels are compiled or loaded.
-    """
+    """Return a new player whose first move takes no longer than later moves, because its kernels are loaded."""
     board = Board(variant)
     if board.outcome() is None:
         small = options._replace(hash_mib=min(options.hash_mib, _SMALL_HASH), table_mib=0)

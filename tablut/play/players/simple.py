@@ -10,15 +10,14 @@ The scoring scheme (section III-B of the McGill player paper) gives points for a
 | the king has an open victory path | +5 | it has none | +1000 |
 | the king has moved to a central square | +1 | the king is captured | +1000 |
 
-The paper leaves some points open. Here, a piece that several moves can capture counts once, and the king does not count
-among these pieces. A path is open if white could take it with white to move. The central squares are the castle and the
-squares beside it (section I-A). A white move that wins the game counts as an open path, and a black move that wins the
-game counts as a capture of the king. A white move that loses the game counts as a move that allows black to capture the
-king. A black move that loses the game counts as a move that leaves the king an open path.
+The paper leaves some points open. Here, a piece that several moves can capture counts once, and the king is not among
+these pieces. A path is open if white could take it with white to move. The central squares are the castle and the cells
+beside it (section I-A). A winning move of white counts as an open path, and one of black as a capture of the king; a
+losing move counts as allowing the same.
 
 The table gives no points for winning, but section III-A says that a victory "should be taken". Therefore `Scheme.first`
-is added to the score of a white move that puts the king on a victory path, and twice `Scheme.first` is added to the
-score of a move that wins immediately. If `Scheme.first` is 0, only the table decides.
+is added to the score of a white move onto a victory path, and twice to that of an immediate win. If it is 0, only the
+table decides.
 """
 
 from __future__ import annotations
@@ -81,11 +80,10 @@ _KING_CAPTURED: Final = 1000
 class Scheme(NamedTuple):
     """Data for scoring moves, in addition to the engine's tables. C is the number of cells.
 
-    - ``paths``: Tables for victory paths.
-    - ``first``: Extra score for entering a victory path, or 0 to use only the paper's table.
+    - ``paths``, ``first``: Tables for victory paths, and extra score for entering one, or 0 for the paper's table
+      alone.
     - ``central``: 1 for the castle and the cells beside it, 0 for all other cells.
-    - ``replies``: Buffer for moves.
-    - ``marks``: Buffer for marking cells.
+    - ``replies``, ``marks``: Buffers for moves and for marking cells.
     """
 
     paths: PathTables
@@ -96,7 +94,7 @@ class Scheme(NamedTuple):
 
 
 def central_squares(variant: Variant) -> frozenset[int]:
-    """Return the castle and the squares beside it."""
+    """Return the castle and the cells beside it."""
     regions = variant.regions
     return regions.castles.union(*(regions.neighbours(castle) for castle in regions.castles))
 
@@ -314,14 +312,13 @@ class RandomPlayer(ReproducedPlayer):
 class GreedyPlayer(ReproducedPlayer):
     """The greedy player of Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section II.
 
-    "If a piece can be captured, capture it. If no piece can be captured, and playing as the
-    Swedes move the king towards the nearest corner. Else, perform a random move."
+    "If a piece can be captured, capture it. If no piece can be captured, and playing as the Swedes move the king
+    towards the nearest corner. Else, perform a random move."
 
-    The paper leaves some points open. Here, one of several captures, or one of several king moves that end equally near
-    to the corner, is chosen at random. The king counts as a piece, and capturing it is no better than capturing a
-    soldier. Section II mentions this weakness. The distance is measured along rank and file. If the king cannot come
-    nearer to the corner, the move is random. If the escapes are not corners, the nearest escape replaces the nearest
-    corner.
+    The paper leaves some points open. Here, one of several captures, or of several king moves that end equally near to
+    the corner along rank and file, is chosen at random, and so is the move if the king cannot come nearer. Capturing
+    the king is no better than capturing a soldier (section II). Where the escapes are not corners, the nearest escape
+    counts.
     """
 
     name = "greedy"
@@ -394,11 +391,9 @@ class MoveScores:
 class HeuristicPlayer(ReproducedPlayer):
     """The heuristic player of Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section III.
 
-    The legal moves are scored with the table of section III-B (see `tablut.play.players.simple`), and one of the moves
-    with the best score is chosen at random (section VI-A).
-
-    The table gives white no points for winning, but section III-A says that a victory path "should be taken". With
-    ``win=first``, the default, the player takes a victory path. With ``win=table``, only the table decides.
+    It plays one of the moves with the best score (section III-B) at random (section VI-A). With ``win=first``, the
+    default, it takes a victory path, which section III-A says "should be taken". With ``win=table``, only the table
+    decides.
     """
 
     name = "heuristic"

@@ -1,7 +1,4 @@
-"""Compiled alpha-beta search for the best move, together with the types of its limits and results.
-
-Importing this package does not import numba. Numba is loaded when `Searcher` is first accessed.
-"""
+"""Compiled alpha-beta search for the best move. Importing this package does not import numba; `Searcher` does."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
-"""Compiled static evaluation, which is a sum over lines plus terms that depend on the king.
+"""Compiled static evaluation from white's point of view: a sum over lines, and terms that depend on the king.
 
-The score is from white's point of view, in centi-logits: an increase of 100 multiplies white's odds of winning by e.
-The evaluation ignores immediate wins, because the search looks for them first (`tablut.play.search.node`). A *line* is
-a row or a column, and a *place* is a cell's index on its line. A *wide* board is larger than 11×11.
+Scores are in centi-logits: an increase of 100 multiplies white's odds of winning by e. Immediate wins are ignored,
+because the search looks for them first (`tablut.play.search.node`). A *line* is a row or a column, a *place* is a
+cell's index on its line, and a *wide* board is larger than 11×11.
 """
 
 from __future__ import annotations
@@ -223,10 +223,7 @@ def evaluate(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> 
 def evaluate_boards(
     tables: Tables, terms: EvaluationTables, boards: NDArray[np.uint32], scores: NDArray[np.int64]
 ) -> None:
-    """Write the evaluations of boards into ``scores``, from white's point of view, in centi-logits.
-
-    The array ``boards`` has the shape (n, 2N + 4).
-    """
+    """Write the evaluations of ``boards``, of shape (n, 2N + 4), into ``scores``, for white and in centi-logits."""
     rules, evaluation = flat(tables), flat(terms)
     items = board_items(rules.size)
     for index in range(len(boards)):
@@ -248,24 +245,21 @@ _OPPOSITE: Final = {1: 4, 2: 8, 4: 1, 8: 2}
 class EvaluationTables(NamedTuple):
     """Evaluation tables of a variant for the kernels. N is the board's size, and C = N² is its number of cells.
 
-    - ``line_score``: Blocks of ``3**N`` scores of a line, indexed by its content in base 3. Scores are from white's
-      point of view, in units of 1/SCALE centi-logits. For wide boards, this is an array of int32 instead. It contains
-      the scores of an attacker on each cell, those of a white piece on each cell, and the weights of the line terms.
+    - ``line_score``: Blocks of ``3**N`` scores of a line, indexed by its pieces in base 3, in 1/SCALE centi-logits for
+      white. For wide boards, int32 scores of an attacker and of a white piece on each cell, and the line terms'
+      weights.
     - ``line_score_at``: Start of the block to use for each cell of the king and each line.
-    - ``way_open``: Blocks of ``2**N`` masks, indexed by line occupancy. A mask contains the places from which a king
-      could slide along the line to an escape. For wide boards, the blocks consist of ``N + 1`` masks of uint32 instead:
-      one mask for each place, and one more. If a place is an escape, its mask contains the places that a king on an
-      empty line can reach it from. The last mask contains the places where a king may stop, except escapes.
+    - ``way_open``: Blocks of ``2**N`` masks, indexed by line occupancy: the places from which a king could slide along
+      the line to an escape. For wide boards, ``N + 1`` masks of uint32: for each place that is an escape, the places
+      from which a king on an empty line can reach it; and the places where a king may stop, except escapes.
     - ``way_open_at``: Start of a line's block.
     - ``ring``: Distance of a cell from the edge, from 0 to N // 2.
     - ``weights``: Scaled weights of `tablut.play.search.weights.POSITION_TERMS`.
-    - ``corners``: Number of rows in a corner's pattern (`tablut.play.search.weights.corner_rows`), or 0 if there are no
-      corner scores.
-    - ``corner_ternary``: Content in base 3 of the nine cells of a corner, indexed by the mask of the attackers (three
-      bits per row).
-    - ``corner_score``: Blocks of ``3**9`` scores, indexed by corner content.
-    - ``has_net``: 1 if there is a net, 0 otherwise.
-    - ``net``: Rows of the net; see `tablut.play.search.weights.net_rows`.
+    - ``corners``: Number of rows in a corner's pattern (`tablut.play.search.weights.corner_rows`), or 0.
+    - ``corner_ternary``: Base-3 number of a corner's nine cells, indexed by the mask of its attackers (three bits a
+      row).
+    - ``corner_score``: Blocks of ``3**9`` scores, indexed by the pieces in a corner.
+    - ``has_net``, ``net``: Whether there is a net, and its rows; see `tablut.play.search.weights.net_rows`.
     """
 
     line_score: NDArray[np.int16]
@@ -307,11 +301,9 @@ def _ring(cell: int, size: int) -> int:
 
 
 def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-    """Return the values of the line terms and the cell terms for every possible line content.
+    """Return the values of the line and cell terms for every possible line, and the number of each line's block.
 
-    The first array has one block for each kind of line, whose rows are the possible
-    arrangements of pieces and whose columns are the terms.
-    The second array contains the number of the block to use for each line.
+    The values have one block for each kind of line; rows are the possible arrangements of pieces, columns the terms.
     """
     size = variant.size
     cells = [[rank * size + file for file in range(size)] for rank in range(size)]
@@ -382,10 +374,7 @@ def _open_cells(
 
 
 def _first_seen(digits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return how many ends of a line have an attacker as the nearest piece, and how many have a white piece.
-
-    Both numbers are 0 for lines without white pieces.
-    """
+    """Return how many ends of a line have an attacker as the nearest piece, and how many have a white piece."""
     seen = [line[np.argmax(line > 0, axis=0), np.arange(line.shape[1])] for line in (digits, digits[::-1])]
     white = (digits == 2).any(axis=0)
     return [white * sum((first == digit).astype(np.int64) for first in seen) for digit in (1, 2)]
@@ -487,12 +476,10 @@ def _by_cell(variant: Variant, scaled: Mapping[str, int]) -> NDArray[Any]:
 def _with_patterns(
     scores: NDArray[np.int64], block_of: NDArray[np.int64], patterns: Patterns | None, cells: int
 ) -> tuple[NDArray[np.int64] | NDArray[np.int32], NDArray[np.int64]]:
-    """Add the scores of patterns to the scores of lines.
+    """Return the scores of lines with pattern scores added, and the block to use for each cell of the king and line.
 
-    ``scores`` contains the term scores by block, and ``block_of`` contains each line's block. The function
-    returns two arrays. The first array contains the combined scores. It has one block for each pair of a term block and
-    a pattern table that are used together. The second array contains the number of the block to use for each cell of
-    the king and each line.
+    ``scores`` contains the term scores by block, and ``block_of`` each line's block. The result has one block for each
+    pair of a term block and a pattern table that are used together.
     """
     blocks = np.broadcast_to(block_of, (cells, len(block_of)))
     if patterns is None:

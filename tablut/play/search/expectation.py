@@ -1,12 +1,9 @@
 """Expected points: what a score of the search is worth in games between equals.
 
-A score orders positions, but it does not say how often they are won. The *expected points* of a position are the share
-of the points that its side to move scores if the engine plays both sides from there, with as many nodes a move as the
-search that gave the score. It was measured in games of the engine with itself (`reports.studies.balance`). For each of
-the measured rule sets, the result is a small table, which this module reads and interpolates.
-
-A table depends on the rules and on the evaluation. It holds for the rule set and the evaluation that it names by their
-digests, and for no others.
+The *expected points* of a position are the share of the points that its side to move scores if the engine plays both
+sides from there, with as many nodes a move as the search that gave the score. They were measured in games of the engine
+with itself (`reports.studies.balance`). Each measured rule set has a small table, which is interpolated. It is valid
+only for the rules and the evaluation with the digests that it contains.
 """
 
 from __future__ import annotations
@@ -35,26 +32,13 @@ UNITS: Final = 1000
 class Expectation(BaseModel):
     """White's expected points under one rule set, by nodes, men and score. Values between the entries are interpolated.
 
-    Attributes
-    ----------
-    variant : str
-        Name of the rule set.
-    rules : str
-        Digest of the rule set, equal to `Variant.digest`.
-    evaluation : str
-        Digest of the evaluation that the scores come from; see `tablut.play.search.weights.evaluation_digest`.
-    games : tuple of int
-        Number of games that were played with each number of nodes.
-    tempo : int
-        Number of centi-logits that are added to the score of the side to move, because it has the move.
-    nodes : tuple of int
-        Numbers of nodes a move. Between them, the logarithm is interpolated.
-    men : tuple of int
-        Numbers of men on the board, without the king.
-    scores : tuple of int
-        Scores from white's point of view, in centi-logits.
-    points : tuple of tuple of tuple of int
-        White's points in units of 1/`UNITS`, by nodes, men and score. They never fall as the score rises.
+    - ``variant``, ``rules``: Name and `Variant.digest` of the rule set.
+    - ``evaluation``: Digest of the evaluation; see `tablut.play.search.weights.evaluation_digest`.
+    - ``games``, ``nodes``: Numbers of nodes a move (interpolated by logarithm), and of games played with each of them.
+    - ``tempo``: Centi-logits added to the score of the side to move.
+    - ``men``: Numbers of men on the board, without the king.
+    - ``scores``: Scores in centi-logits for white.
+    - ``points``: White's points in 1/`UNITS`, by nodes, men and score. A higher score never has fewer points.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
@@ -85,8 +69,8 @@ class Expectation(BaseModel):
     def expected(self, score: int, men: int, nodes: int, *, black: bool) -> float:
         """Return the expected points of the side to move, from 0 to 1, given its score and whether it is black.
 
-        A score beyond the largest evaluation is that of a decided game. Numbers outside the table are replaced by the
-        nearest number in it.
+        Numbers outside the table are replaced by the nearest ones in it; a score beyond the largest evaluation is
+        decided.
         """
         if abs(score) > EVALUATION_LIMIT:
             return float(score > 0)
@@ -106,9 +90,6 @@ def shipped_tables() -> dict[str, Expectation]:
 
 @cache
 def expectation_for(variant: Variant) -> Expectation | None:
-    """Return the shipped table of a rule set, or None if its expected points were not measured.
-
-    A table that was measured with another evaluation is not used.
-    """
+    """Return the shipped table for a rule set and the current evaluation, or None if it was not measured."""
     table = shipped_tables().get(variant.digest)
     return table if table is not None and table.evaluation == evaluation_digest(variant) else None

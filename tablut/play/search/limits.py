@@ -36,12 +36,10 @@ class SearchLimits(NamedTuple):
     ----------
     movetime : float or None
         Wall-clock time in seconds, from the call to the return of the result.
-    nodes : int or None
-        Number of moves made in the search. A search with only this limit is repeatable.
+    nodes, playouts : int or None
+        Number of moves made in the search, and of games played out. A search with only these limits is repeatable.
     depth : int or None
         Depth of the last iteration, in plies.
-    playouts : int or None
-        Number of games played out, for players that use playouts. A search with only this limit is also repeatable.
     clock : Clock or None
         Clock of the side to move; see `on_clock`.
     """
@@ -53,17 +51,7 @@ class SearchLimits(NamedTuple):
     clock: Clock | None = None
 
     def on_clock(self, clock: Clock) -> SearchLimits:
-        """Return these limits for a move that is played on a clock.
-
-        Parameters
-        ----------
-        clock : Clock
-            Clock of the side to move.
-
-        Returns
-        -------
-        SearchLimits
-            Limits in which ``movetime`` is the time planned for the move, for players that cannot manage a clock.
+        """Return these limits for a move on a ``clock``, whose planned time becomes ``movetime``.
 
         Examples
         --------
@@ -80,17 +68,7 @@ class SearchLimits(NamedTuple):
         return self.movetime if self.clock is None else self.clock.longest
 
     def checked(self, *kinds: LimitKind) -> SearchLimits:
-        """Check the limits and return them.
-
-        Parameters
-        ----------
-        *kinds : {'movetime', 'nodes', 'depth', 'playouts'}
-            Limits that the caller takes into account, by default all four. At least one of them must be set.
-
-        Returns
-        -------
-        SearchLimits
-            The same limits, as plain Python numbers.
+        """Return the limits as plain Python numbers, after checking that at least one of the ``kinds`` is set.
 
         Raises
         ------
@@ -120,42 +98,19 @@ class SearchLimits(NamedTuple):
 
 @brief
 class Choice(NamedTuple):
-    """Chosen move, its score, and the search statistics.
+    """A chosen move, its score, and the search statistics.
 
-    Attributes
-    ----------
-    move : Move
-        Chosen legal move.
-    score : int or None
-        Score for the side to move (see `tablut.play.search.limits`), or None if the player reports no score.
-    mate : int or None
-        Number of plies to the proven end of the game, or None if no end is proven. The number is positive if the side
-        to move wins and negative if it loses.
-    depth : int
-        Depth in plies of the last completed iteration, or 0 if there was no search.
-    nodes : int
-        Number of moves made in the search.
-    pv : tuple of Move
-        Principal variation, beginning with the move.
-    tbhits : int
-        Number of positions whose value came from a tablebase, at the root and in the tree.
-    playouts : int
-        Number of games played out.
-    selective_depth : int
-        Length in plies of the longest line searched.
-    seconds : float
-        Wall time of the search in seconds.
-    source : str
-        Source of the move: ``search``, ``tablebase``, ``proof`` or ``book``.
-    rank : int
-        Rank of the line among the best lines, counted from 1.
-    others : tuple of Choice
-        Next best lines, in order, if several lines were requested.
-    notes : tuple of str
-        Messages about aids that the player could not use, such as a book that has been deleted.
-    points : float or None
-        Expected points of the side to move, from 0 to 1, or None if they are not known; see
-        `tablut.play.search.expectation`.
+    - ``move``: Legal move. ``pv`` is the principal variation, which begins with it.
+    - ``score``: Score for the side to move (see `tablut.play.search.limits`), or None if the player reports no score.
+    - ``mate``: Number of plies to the proven end of the game, negative if the side to move loses, or None.
+    - ``points``: Expected points of the side to move, from 0 to 1 (`tablut.play.search.expectation`), or None.
+    - ``depth``, ``selective_depth``: Depth of the last completed iteration, and length of the longest line, in plies.
+    - ``nodes``, ``playouts``, ``tbhits``: Numbers of moves made, games played out and positions found in a tablebase.
+    - ``seconds``: Wall time of the search.
+    - ``source``: Source of the move: ``search``, ``tablebase``, ``proof`` or ``book``.
+    - ``rank``, ``others``: Rank of the line among the best lines, from 1, and the next best lines if they were
+      requested.
+    - ``notes``: Messages about aids that the player could not use, such as a book that has been deleted.
     """
 
     move: Move
@@ -180,10 +135,7 @@ MOST_LINES: Final = 64
 
 
 def moves_asked_about(board: Board, variant: Variant, wanted: Sequence[Move] | None = None) -> list[Move]:
-    """Return the legal moves of a board in the engine's order, or only the wanted ones.
-
-    Raise InputError if there are no moves, or if a wanted move is not legal.
-    """
+    """Return the legal moves of a board in the engine's order, or the ``wanted`` moves if they are all legal."""
     if not board.variant.same_game(variant):
         raise InputError(
             f"belongs to {board.variant.name}, not to {variant.name}", subject=f"position '{board.position}'"
@@ -201,10 +153,10 @@ def moves_asked_about(board: Board, variant: Variant, wanted: Sequence[Move] | N
 
 
 def repeats(board: Board, move: Move) -> bool:
-    """Return whether the game history speaks against a legal move.
+    """Return whether a move repeats a position of the game or reaches the move limit without winning by that.
 
-    This is the case if the move repeats a position of the game, or reaches the move limit, unless it wins by that. A
-    book or a proof ignores the history, so such a move must not be played before a search has looked for a better one.
+    A book or a proof ignores the history, so such a move must not be played before a search has looked for a better
+    one.
     """
     mover, after = board.turn, board.copy()
     after.push(move)
@@ -227,24 +179,14 @@ MATE: Final = 30000
 PROVEN: Final = 29000
 """Smallest absolute value of a proven score."""
 TABLEBASE: Final = 25000
-"""Base score of a tablebase win that is uncertain, because an earlier position of the game may recur before the win.
-
-A win in n plies has the score ``TABLEBASE - n``.
-"""
+"""Base score of a tablebase win that an earlier position of the game may still spoil: ``TABLEBASE - n`` in n plies."""
 RECURRENCES: Final = {"none": 0, "draw": 1, "mover_loses": 2, "illegal": 2, "white_loses": 3, "black_loses": 4} | {
     "mover_wins": 5,
     "illegal_for_white": 6,
 }
-"""Code of each result of the repetition rule. The search applies the rule when a position occurs a second time.
-
-A move that is illegal counts as one that loses.
-"""
+"""Code of each result of the repetition rule, applied when a position occurs a second time. An illegal move loses."""
 REPETITION: Final = 20000
-"""Base score of a repetition that decides the game.
-
-The score of a repetition after n plies is ``REPETITION - n`` for the winner. It is not proven, because it depends on
-the path.
-"""
+"""Base score of a repetition that decides the game: ``REPETITION - n`` after n plies. It depends on the path."""
 EVALUATION_LIMIT: Final = 15000
 """Largest absolute value of an estimate."""
 MAX_PLY: Final = 128
@@ -252,19 +194,9 @@ MAX_PLY: Final = 128
 
 
 def mate_in(score: int) -> int | None:
-    """Return the number of plies to the proven end of the game, or None if the score proves nothing.
+    """Return the number of plies to a proven end of the game, or None if the ``score`` proves nothing.
 
     The number is positive if the side to move wins, and negative if it loses.
-
-    Parameters
-    ----------
-    score : int
-        Score for the side to move.
-
-    Returns
-    -------
-    int or None
-        Number of plies.
 
     Examples
     --------
@@ -291,10 +223,7 @@ def format_score(score: int | None, mate: int | None, points: float | None) -> s
 
 
 def nominal_points(score: int) -> float:
-    """Return points for a score if nobody has measured its worth: 100 centi-logits multiply the odds of winning by e.
-
-    Such points order moves and show large differences, but they are not a share that games have confirmed.
-    """
+    """Return points from 0 to 1 for a score whose worth was not measured: 100 centi-logits multiply the odds by e."""
     return 1 / (1 + math.exp(-max(-3000, min(3000, score)) / 100))
 
 
@@ -364,17 +293,7 @@ class TimeControl(NamedTuple):
 
 
 def read_time_control(text: str) -> TimeControl:
-    """Parse a time control.
-
-    Parameters
-    ----------
-    text : str
-        ``[MOVES/]SECONDS[+INCREMENT]``, for example ``60+0.5`` or ``40/60``.
-
-    Returns
-    -------
-    TimeControl
-        Time control.
+    """Parse a time control ``[MOVES/]SECONDS[+INCREMENT]``, such as ``40/60+0.5``.
 
     Raises
     ------
@@ -403,12 +322,10 @@ def read_time_control(text: str) -> TimeControl:
 
 
 class Clock(NamedTuple):
-    """Clock times when a side is to move.
+    """Clock times in seconds when a side is to move.
 
-    - ``left``: Time in seconds that the side to move has left.
-    - ``increment``: Time in seconds that this side receives after each move.
-    - ``moves``: Number of moves that this side has to make before it receives more time, or None if its time is for the
-      rest of the game.
+    - ``left``, ``increment``: Time that this side has left, and time that it receives after each move.
+    - ``moves``: Number of moves that this side has to make before it receives more time, or None.
     - ``opponent``: Time left and increment of the other side, or None if they are not known.
     """
 
@@ -467,10 +384,7 @@ _FALL: Final = 100
 
 
 class Pace:
-    """Time manager for one move, which decides after each iteration whether the search should end.
-
-    A score is compared with the score two iterations earlier, because scores at odd and even depths differ.
-    """
+    """Time manager for one move, which decides after each iteration whether the search should end."""
 
     def __init__(self, clock: Clock) -> None:
         self._planned = clock.planned

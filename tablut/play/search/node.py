@@ -1,7 +1,7 @@
-"""Decisions about a node that can be made without searching its moves, and bookkeeping for each ply.
+"""Decisions about a node that need no search of its moves, and bookkeeping for each ply.
 
-The decisions concern repetition, the move limit, immediate wins, tablebases and threats to win immediately. All these
-decisions are exact, so both quiescence search and the full search can rely on them.
+They concern repetition, the move limit, immediate wins, tablebases and threats to win immediately. All are exact, so
+both quiescence search and the full search can rely on them.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ WAITS = 2
 def _look_at_clock(state: SearchState) -> None:
     """Read the clock, and end the search if its deadline has been reached.
 
-    The search reserves time for the `WAITS` waits that are still to come. For each of them, it reserves the length of
-    the longest wait so far. Even a search that starts late examines a few nodes, because moves played without any
-    search lose games.
+    The search reserves time for the `WAITS` waits that are still to come, each as long as the longest so far. Even a
+    search that starts late examines a few nodes, because moves played without any search lose games.
     """
     counters = state.counters
     counters.next_reading = counters.nodes + _LOOK_EVERY
@@ -78,10 +77,10 @@ def estimate(rules: Tables, state: SearchState) -> int:
 
 @inlined
 def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
-    """Find the value of a position below the root if the rules, the history, an immediate win or a table decides it.
+    """Return a position's value if the rules, the history, an immediate win or a table decides it.
 
-    Return whether the value is decided, the value, whether the opponent threatens to win immediately, and masks of the
-    escapes that the king can reach in its row and in its column.
+    The results are whether the value is decided, the value, whether the opponent threatens to win immediately, and
+    masks of the escapes that the king can reach in its row and in its column.
     """
     board = state.board
     side = side_of(rules, board)
@@ -130,11 +129,10 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
 
 @inlined
 def most_after(state: SearchState, ply: int, child: np.uint64) -> int:
-    """Return an upper bound on a move's value: either `INFINITE` or the score of a recurrence.
+    """Return an upper bound on a move's value, either `INFINITE` or the score of a recurrence.
 
-    The score of a recurrence is the bound if a root move repeats an earlier position of the game in a variant without a
-    repetition rule. The position is still searched like any other, because the opponent may choose a better move this
-    time.
+    The score of a recurrence is the bound if a root move repeats an earlier position in a variant without a repetition
+    rule. The position is still searched, because the opponent may choose a better move this time.
     """
     repeats = ply == 0 and state.counters.recurrence != 0 and recurs(state, child, I64(1))
     return state.counters.recurrence if repeats else I64(INFINITE)
@@ -152,10 +150,8 @@ def parries(
 ) -> tuple[int, int]:
     """Write the moves of a position. Return their number, and the number of moves omitted because they allow an escape.
 
-    If black has to stop an escape, only two kinds of moves are written: moves that block the king, and moves that may
-    recreate an earlier position, because a repetition may end the game. Every other move loses in exactly two plies, or
-    sooner if the rules end the game when a ply leaves either side without a move. In all other positions, every legal
-    move is written.
+    If black has to stop an escape, only moves that block the king, or that may repeat a position, are written. All
+    others lose in two plies, or sooner if the rules end the game when a ply leaves either side without a move.
     """
     board = state.board
     count = generate(rules, board, moves)
@@ -243,10 +239,7 @@ _TRUST_MARGIN = 60
 """Error of an estimate, in centi-logits per ply of depth, that is assumed when the estimate alone cuts off a node."""
 _FEW_SOLDIERS = 3
 _FEW_MOVES = 3
-"""Largest number of king moves for white to count as possibly in zugzwang, if it has at most `_FEW_SOLDIERS` soldiers.
-
-If zugzwang is possible, a node is not cut off by its estimate or by a null move.
-"""
+"""Largest number of king moves with which white may be in zugzwang, if it has at most `_FEW_SOLDIERS` soldiers."""
 
 
 class SearchNode(NamedTuple):
@@ -280,10 +273,7 @@ def value_of_end(state: SearchState, outcome: int, side: int, ply: int) -> int:
 def _settle_node(
     rules: Tables, state: SearchState, ply: int, key: np.uint64, alpha: int, beta: int
 ) -> tuple[bool, int, bool, int, int]:
-    """Return the results of `settle`, but treat nodes at the maximum ply or with an empty window as decided.
-
-    The root is never treated as decided.
-    """
+    """Return the results of `settle`, but treat nodes at the maximum ply or with an empty window as decided."""
     if ply == 0:
         return False, I64(0), False, I64(0), I64(0)
     settled, value, endangered, row, column = settle(rules, state, ply, key)
@@ -298,11 +288,7 @@ def _settle_node(
 
 @inlined
 def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
-    """Narrow a window to the scores that are possible at a ply below the root (mate-distance pruning).
-
-    The earliest possible win is on the next ply. The earliest possible loss is at the node itself, if it has no legal
-    move.
-    """
+    """Narrow a window to the scores that are possible at a ply below the root (mate-distance pruning)."""
     return max(alpha, I64(ply - MATE)), min(beta, I64(MATE - ply - 1))
 
 
@@ -349,11 +335,7 @@ def open_node(
 def _recall(
     rules: Tables, state: SearchState, key: np.uint64, depth: int, ply: int, alpha: int, beta: int
 ) -> tuple[bool, int, int, int]:
-    """Look up a node in the table.
-
-    Return whether the stored entry cuts off the node, the value, the stored move and the estimate. The move is 0 if
-    none is stored.
-    """
+    """Look up a node in the table. Return whether its entry cuts the node off, its value, its move and its estimate."""
     flags = state.counters.flags
     data = U64(0)
     if (flags & TRANSPOSITIONS) != 0:
@@ -426,11 +408,7 @@ def trusts_estimate(node: SearchNode) -> bool:
 
 @inlined
 def may_pass(state: SearchState, node: SearchNode, after_null: int) -> bool:
-    """Return whether to try a null move.
-
-    A null move is tried if the estimate reaches beta. If the value still reaches beta after the side to move has
-    passed, the node is cut off.
-    """
+    """Return whether to try a null move. The estimate must reach beta."""
     return (
         node.depth >= _NULL_DEPTH
         and after_null == 0

@@ -53,7 +53,7 @@ def mark_targets(rules: Tables, board: BoardArray, side: int, threats: NDArray[n
     """Write, for each line, a mask of the places where an arriving piece of ``side`` may capture.
 
     Return 0 if there is no such place. ``threats`` has 4N masks, and the result is written into the first 2N. Each cell
-    is marked in the masks of both its row and its column, regardless of the line along which the capture happens.
+    is marked in the masks of both its row and its column.
     """
     lines = 2 * rules.size
     scratch = advance(threats, I64(lines))
@@ -238,10 +238,7 @@ def rank_by_history(rules: Tables, state: SearchState, node: SearchNode, count: 
 
 @inlined
 def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: int) -> int:
-    """Swap the best remaining move to position ``index``, and return it.
-
-    The remaining moves begin at ``index``. If several moves have the same rank, the first of them is taken.
-    """
+    """Swap the best of the moves from ``index`` on to position ``index``, and return it."""
     best, highest = index, I64(ranks[index])
     for other in range(index + 1, count):
         if I64(ranks[other]) > highest:
@@ -308,10 +305,9 @@ def _is_futile(node: SearchNode, searched: int, best: int, alpha: int) -> bool:
 def next_moves(
     rules: Tables, state: SearchState, node: SearchNode, stage: int, searched: int, best: int, alpha: int
 ) -> tuple[int, int, int, int]:
-    """Write a stage's moves.
+    """Write a stage's moves. Return the next stage, how many moves were written and omitted, and the best value.
 
-    Return the next stage, the number of moves written, the number of moves omitted because they lose in two plies, and
-    the best value so far. This value takes the omitted moves into account.
+    The omitted moves lose in two plies, and the best value takes them into account.
     """
     board, moves, threats = state.board, moves_at(rules, state, node.ply), _threats_at(rules, state, node)
     count, omitted = I64(0), I64(0)
@@ -348,10 +344,7 @@ def next_moves(
 
 @inlined
 def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, count: int) -> int:
-    """Swap the best remaining move to position ``index``, and return it.
-
-    The remaining moves begin at ``index`` and belong to the stage before ``stage``.
-    """
+    """Swap the best of the stage's moves from ``index`` on to position ``index``, and return it."""
     moves = moves_at(rules, state, node.ply)
     # The table move and the killer moves have no ranks.
     if count > 1 and stage in (_KILLERS, DONE):
@@ -388,10 +381,9 @@ def clear_mark(state: SearchState, node: SearchNode, move: int) -> None:
 
 @inlined
 def postpones(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, move: int) -> bool:
-    """Return whether a move is postponed because another thread is searching it.
+    """Return whether a move of the last stage is postponed, once, because another thread is searching it.
 
-    Only moves of the last stage are postponed, and each of them only once. A postponed move is searched after all
-    others. By then, its value is usually in the transposition table.
+    A postponed move is searched after all others. By then, its value is usually in the transposition table.
     """
     if not _marks_moves(state, node):
         return False
@@ -450,10 +442,9 @@ def reduction(
 
 @inlined
 def reward(rules: Tables, state: SearchState, node: SearchNode, stage: int, tried: int, undo: int) -> None:
-    """If a move caused a cut-off without capturing, make it a killer move and raise its history score.
+    """If a quiet move caused a cut-off, make it a killer move and raise its history score.
 
-    As a result, the move is tried earlier in other positions. If the move was found in the last stage, lower the scores
-    of the ``tried`` moves that were searched before it.
+    If it was found in the last stage, lower the scores of the ``tried`` moves that were searched before it.
     """
     if undo_captured(undo) != 0:
         return

@@ -1,9 +1,8 @@
 """The class `Searcher`, which runs the compiled search with iterative deepening and strict limits.
 
-The kernel runs without the interpreter's lock. It reads the clock itself every thousand nodes and checks a stop flag at
-every node. It stops before the end of the move time, by a margin that leaves enough time to acquire the lock and read
-the result. On systems without a clock that the kernel can read, a Python thread sets the flag. Other threads may also
-search (`tablut.play.search.tree`), but only the first thread watches the time and supplies the result.
+The kernel runs without the interpreter's lock. It reads the clock every thousand nodes and a stop flag at every node,
+and stops before the end of the move time, by a margin that allows for acquiring the lock. On systems without a clock
+that the kernel can read, a Python thread sets the flag. Only the first thread watches the time and supplies the result.
 """
 
 from __future__ import annotations
@@ -57,10 +56,9 @@ if TYPE_CHECKING:
 ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
 _RECURRENCE_MARGIN: Final = 50
-"""Largest disadvantage, in centi-logits, at which a side still avoids repetition in variants without a repetition rule.
+"""Largest disadvantage, in centi-logits, at which a side avoids repetition where no rule covers it.
 
-If there is no move limit either, each ply since the last capture adds one centi-logit to this value, so that games do
-not go on for ever.
+If there is no move limit either, each ply since the last capture adds one centi-logit, so that games end.
 """
 _GENERATIONS: Final = 255
 _FIRST_WAIT: Final = 6_000_000
@@ -70,13 +68,11 @@ _WAIT_EIGHTHS: Final = 7
 
 
 def time_margin(movetime: float, *, measured: float | None = None) -> float:
-    """Return the margin: how many seconds before the end of its move time a search stops.
+    """Return how many seconds before the end of its move time a search stops.
 
-    The margin is 60 ms plus a twentieth of the move time, but at most 250 ms and at most half of the move time. On an
-    idle machine, delivering the result takes much less than a millisecond. On a busy machine, it takes several periods
-    of the scheduler and of the interpreter's lock, which last a few milliseconds each. If waits are measured
-    (``measured``, in seconds) and reserved separately, about two thirds of this margin suffice, or even less if there
-    have been no waits recently. See ``benchmarks/overrun.py``.
+    The margin is 60 ms plus a twentieth of the move time, but at most 250 ms, because a busy machine takes several
+    periods of the scheduler to deliver a result. If waits are ``measured`` (in seconds) and reserved separately, about
+    two thirds of this margin suffice (``benchmarks/overrun.py``).
     """
     margin = min(0.06 + movetime / 20, 0.25)
     if measured is not None:
@@ -85,10 +81,9 @@ def time_margin(movetime: float, *, measured: float | None = None) -> float:
 
 
 class Searcher(Stoppable):
-    """Search engine for one variant. It keeps its transposition table from move to move.
+    """Search engine for one rule set. It keeps its transposition table from move to move.
 
-    A searcher serves one caller at a time. While it is searching, only `stop` may be called. Any other call from
-    another thread or from the observer raises `UseError`. A searcher cannot be copied or pickled.
+    A searcher serves one caller at a time. While it is searching, any call except `stop` raises `UseError`.
 
     Parameters
     ----------
@@ -200,11 +195,9 @@ class Searcher(Stoppable):
     """Function called with the current choice after each iteration of each line, in the searching thread."""
 
     def stop(self) -> None:
-        """End the search that is running in another thread, or the next search if no search is running.
+        """End the running search, or the next one if none is running, with the best move found so far.
 
-        The search returns the best move found so far. A stop ends only one search. If a search was stopped before it
-        began, it still completes its first iteration. If the search may already have ended when `stop` was called, call
-        `clear_stop` before the next search.
+        A stop ends one search only, after its first iteration. If the search may already have ended, call `clear_stop`.
         """
         self._stop_asked = True
         self._state.stop[0] = 1
@@ -215,7 +208,7 @@ class Searcher(Stoppable):
     def search(
         self, board: Board, limits: SearchLimits, *, moves: Sequence[Move] | None = None, lines: int = 1
     ) -> Choice:
-        """Return the best move found within the limits.
+        """Return the best legal move found within the limits, and the next best lines in ``others``.
 
         Parameters
         ----------
@@ -231,11 +224,6 @@ class Searcher(Stoppable):
             Number of best lines to find; see `tablut.play.search.workers`. Fewer lines are returned if there are not
             enough moves that differ by more than a symmetry, or if the search is stopped early. Each line after the
             first needs a separate transposition table and is searched by a single thread.
-
-        Returns
-        -------
-        Choice
-            A legal move together with the search results. Its field ``others`` contains the next best lines.
 
         Raises
         ------
@@ -293,21 +281,7 @@ class Searcher(Stoppable):
 
     @alone
     def value(self, board: Board, depth: int) -> int:
-        """Search a position to a fixed depth with the full window, and return its value.
-
-        Tests compare this value with the result of a simple search written in Python.
-
-        Parameters
-        ----------
-        board : Board
-            Board with a game that is not over.
-        depth : int
-            Depth in plies, at least 1.
-
-        Returns
-        -------
-        int
-            Score for the side to move; see `tablut.play.search.limits`.
+        """Return the score of a position on ``board``, searched to a fixed ``depth`` in plies with the full window.
 
         Raises
         ------
@@ -332,10 +306,7 @@ class Searcher(Stoppable):
         return self._is_due() or self._stop_asked
 
     def _line_to_the_end(self, board: Board, choice: Choice) -> tuple[Move, ...]:
-        """Return the principal variation, extended until the game ends if its last two plies are missing.
-
-        These plies are missing if every move loses in two plies, because the search does not try such moves.
-        """
+        """Return the principal variation, extended until the game ends if its last two plies are missing."""
         line = choice.pv
         if choice.mate is None or len(line) + 2 != abs(choice.mate):
             return line
@@ -381,24 +352,9 @@ class Searcher(Stoppable):
 
     @alone
     def think(self, root: Root, limits: SearchLimits, started: float | None = None) -> Choice:
-        """Return the best move found within the limits, without probing a tablebase at the root.
+        """Return the best move found within the ``limits``, without probing a tablebase at the ``root``.
 
-        This method is like `search`, but takes a root in the engine's representation.
-
-        Parameters
-        ----------
-        root : Root
-            Undecided position with at least one move.
-        limits : SearchLimits
-            Limits on time, nodes or depth, at least one of which is set. ``movetime`` is checked only between
-            iterations.
-        started : float, optional
-            Start of the move time, as a value of `time.perf_counter`. By default, the call time.
-
-        Returns
-        -------
-        Choice
-            One of the root moves together with the search results.
+        ``started`` is the start of the move time as a value of `time.perf_counter`, by default the time of the call.
         """
         with self._deadline(0.0, None):
             return self._think(root, limits, started)
@@ -486,11 +442,7 @@ class Searcher(Stoppable):
         return found, False
 
     def _set_moves(self, line: Line, root: Root, request: LineRequest) -> None:
-        """Set the root moves that a line may begin with.
-
-        If the best root move wins or loses according to a tablebase, the line from the tablebase is used. If the best
-        root move draws, the line may begin with any drawing move. Without tablebase values, all root moves are allowed.
-        """
+        """Set the root moves that a line may begin with: all of them, unless a tablebase contains the position."""
         probed = [found for found in request.probed if found.move.code in root.moves]
         if not probed or probed[0].score == 0:
             moves = [found.move.code for found in probed if found.score == 0]
@@ -535,20 +487,7 @@ class Searcher(Stoppable):
     # -- the state ---------------------------------------------------------------------
 
     def root(self, board: Board, moves: Sequence[Move] | None = None) -> Root:
-        """Return the search root for a board.
-
-        Parameters
-        ----------
-        board : Board
-            Board with a game that is not over.
-        moves : sequence of Move, optional
-            Moves to choose from. By default, all legal moves.
-
-        Returns
-        -------
-        Root
-            Root to pass to `think`.
-        """
+        """Return the search root for a ``board`` whose game is not over, with the given or all legal ``moves``."""
         # If the search ignores repetition, the positions before the root do not matter.
         past = [] if self._repetition()[0] == 0 else reversible_keys(board)
         return Root(
@@ -586,10 +525,9 @@ class Searcher(Stoppable):
     def _repetition(self, reversible: int = 0) -> tuple[int, int]:
         """Return the code of the repetition rule, and the score of a recurrence for the side to move at the root.
 
-        If there is no repetition rule, games could go on for ever. The search then treats a recurrence as slightly bad
-        for the side to move at the root, so that this side repeats a position only if it is at a clear disadvantage. No
-        proof is lost, because the shortest win never repeats a position. ``reversible`` is the number of plies since
-        the last capture.
+        Without a repetition rule, a recurrence counts as slightly bad for this side, so that games do not go on for
+        ever. No proof is lost, because the shortest win never repeats a position. ``reversible`` is the number of plies
+        without capture.
         """
         rule = RECURRENCES[self.variant.rules.repetition.result]
         if rule != 0 or not self._flags & at.SELECTIVE:

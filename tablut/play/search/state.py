@@ -1,7 +1,7 @@
 """Working memory of a search: the board, the path that led to it, and statistics about moves.
 
-A `SearchState` belongs to one thread at a time. Only its transposition table, marks and history scores may be shared.
-Python allocates the arrays and reads the results from them, and kernels access them through pointers.
+A `SearchState` belongs to one thread; only its transposition table, marks and history scores may be shared. Python
+allocates the arrays and reads the results, and kernels access them through pointers.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 class SearchCounters:
-    """Limits, settings and results of a search, in a record that Python and kernels read and change in place.
-
-    The record's fields are declared only here. `new_state` creates a numpy record with these fields.
-    """
+    """Limits, settings and results of a search, in a record that Python and kernels change in place."""
 
     flags: int
     """Enabled parts of the search, as a combination of `TRANSPOSITIONS`, `SELECTIVE` and `QUIESCENCE`."""
@@ -95,28 +92,24 @@ HISTORY: Final = 1 << 14
 class SearchState(NamedTuple):
     """Working memory of a search. P is `MAX_PLY`, N is the size of the board, and C is its number of cells.
 
-    - ``board``: Position at the current ply.
-    - ``root_moves``: Root moves to choose from.
+    - ``board``, ``root_moves``: Position at the current ply, and the moves to choose from at the root.
     - ``moves``, ``ranks``: Moves at each ply, and the ranks that determine their order.
     - ``threats``: Masks of the places where a move may capture, by ply.
     - ``killers``: Killer moves: for each ply, two moves that refuted a sibling node.
     - ``history``: History scores by side and move, followed by those by side, target cell of the opponent's last move
-      and target cell of the reply. They are positive for moves that often refuted the opponent's play. If several
-      threads share the scores and change one at the same time, a change can get lost.
+      and target cell of the reply. A change can get lost if several threads change a score at the same time.
     - ``keys``: Zobrist keys of the positions before the root that may recur, followed by the keys of the path.
     - ``arrivals``: Target cell of the move that led to each ply, or 0 after a null move and at the root.
     - ``reversible``: Number of plies since the last capture, by ply.
-    - ``stands``: Static evaluations by ply. The evaluation of ply p is at index p + 2.
+    - ``stands``: Static evaluations. The evaluation of ply p is at index p + 2.
     - ``seen``: Number of keys on the path, for each value of their low bits.
-    - ``line``: Principal variation that begins at each ply.
-    - ``line_length``: Number of moves in each principal variation.
+    - ``line``, ``line_length``: Principal variation that begins at each ply, and its number of moves.
     - ``reductions``: Reduction in plies of a late move, by depth and by the number of moves searched before it.
     - ``table``: Transposition table (`tablut.play.search.transposition`).
     - ``marks``: Keys of the moves that are being searched, if several threads share the table (`ordering.set_mark`).
-    - ``counters``: Limits, settings and results.
+    - ``counters``, ``evaluation``: Limits, settings and results; tables of the evaluation.
     - ``time``: Last reading of the clock, as seconds and nanoseconds.
     - ``stop``: Stop flag. Another thread sets it to 1 to end the search.
-    - ``evaluation``: Tables of the evaluation.
     """
 
     board: NDArray[np.uint32]

@@ -1,8 +1,7 @@
 """Tablebase values of the moves in a position, corrected for the game history.
 
-A tablebase values each position as if a game began there. Before using these values, this module applies the rules that
-depend on the history. If a move ends the game by repetition, or if the move limit leaves too few plies for a win, these
-rules determine the move's value.
+A tablebase values each position as if a game began there. Where a move ends the game by repetition, or the move limit
+leaves too few plies for a win, these rules determine its value instead.
 """
 
 from __future__ import annotations
@@ -47,9 +46,8 @@ class ProbedMove(NamedTuple):
 def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
     """Return the values of all moves in a position, best move first, or None if a table is missing.
 
-    If no earlier position of the game can recur before the win, a forced win in n plies is proven, and its score is
-    ``MATE - n``. Otherwise, its score is ``TABLEBASE - n``, or 0 if the opponent's next move can spoil the win by
-    repeating a position. Losses have the same scores with the opposite sign.
+    A win in n plies has the score ``MATE - n`` if no earlier position can recur before it. Otherwise it has the score
+    ``TABLEBASE - n``, or 0 if the opponent can spoil it by repeating a position. Losses have the opposite scores.
     """
     if not prober.covers(*board.position.material):
         return None
@@ -85,9 +83,8 @@ def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
 def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[], bool] = lambda: False) -> list[Move]:
     """Return the line of best play to the end of the game, from a move that a tablebase values as won or lost.
 
-    The winner chooses the shortest win, and the loser chooses the longest loss. Among equally good moves, the first in
-    the engine's order is played. The line ends early if a table is missing or damaged, if the history makes the win
-    uncertain, after `LONGEST_LINE` plies, or when ``due`` returns True.
+    It ends early if a table is missing or damaged, if the history makes the win uncertain, after `LONGEST_LINE` plies,
+    or when ``due`` returns True. Among equally good moves, the first in the engine's order is played.
     """
     line = [first.move]
     board.push(first.move)
@@ -144,10 +141,7 @@ class _Probed(NamedTuple):
 
 
 class Directory(NamedTuple):
-    """Addresses that kernels use to find the tablebase values of tiers.
-
-    Only one search at a time can use a directory, because it includes working memory.
-    """
+    """Addresses that kernels use to find the tablebase values of tiers, and working memory for one search at a time."""
 
     items: NDArray[np.int64]
     most_soldiers: int
@@ -156,10 +150,9 @@ class Directory(NamedTuple):
 
 
 def load_tables(prober: Prober | None, memory: int) -> Directory | None:
-    """Load as many of a prober's values as fit into ``memory`` bytes, and return their directory.
+    """Return a directory of as many of a prober's values as fit into ``memory`` bytes.
 
-    The result is None if the prober is not a `tablut.prober.TierProber`, or if no values fit. It is also None if the
-    board is larger than 11×11, because directories do not support such boards.
+    Return None if no values fit, the prober is not a `tablut.prober.TierProber`, or the board is larger than 11×11.
     """
     if not isinstance(prober, TierProber) or prober.variant.size > NARROW:
         return None
@@ -202,11 +195,8 @@ def stored_value(rules: Tables, items: NDArray[np.int64], board: BoardArray) -> 
 def table_value(rules: Tables, state: SearchState, ply: int) -> tuple[bool, int]:
     """Return whether the tables determine the value of a position after a capture, and the value.
 
-    The tables do not determine the value in these cases:
-
-    - No table contains the position.
-    - Neither side can force a win, and a repetition would decide the game.
-    - The win takes so many plies that its score would not count as proven.
+    They do not if they lack the position, if a repetition would decide a game that neither side can force, or if a win
+    takes too many plies for a proven score.
     """
     counters = state.counters
     value = stored_value(rules, items_at(counters.tablebase, np.int64), state.board)

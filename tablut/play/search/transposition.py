@@ -1,17 +1,13 @@
 """Transposition table, which stores results of the search under the Zobrist key of the position.
 
-The table is an array of buckets, and the number of buckets is a power of two. A bucket fills one cache line and has
-four entries. Each entry has two words: the key XORed with the data, and the data. All 64 bits of the key are compared.
-Since a key is only a hash, a stored move is checked for legality before it is made.
+A bucket fills one cache line and has four entries of two words: the key XORed with the data, and the data. All 64 bits
+of the key are compared. Since a key is only a hash, a stored move is checked for legality before it is made. Threads
+read and write a table without locks. If an entry mixes words of two threads, its XOR is neither key, so the entry is
+not found (R. Hyatt, T. Mann, A lock-less transposition-table implementation for parallel search, ICGA Journal 25 (2002)
+36-39).
 
-Several threads read and write a table without locks. Each word is read and written atomically, but the two words of an
-entry are not read and written together. If an entry mixes words from two threads, the XOR of its words is not the key
-of either position, so the entry is not found (R. Hyatt, T. Mann, A lock-less transposition-table implementation for
-parallel search, ICGA Journal 25 (2002) 36-39).
-
-The data consist of the following fields, listed from the lowest bit with their widths in bits: move (14), score + 2**15
-(16), depth (8), bound (2), generation (8), evaluation + 2**15 (16). Scores of won and lost positions count plies from
-the position itself, not from the root.
+The data consist of these fields, from the lowest bit, with their widths: move (14), score + 2**15 (16), depth (8),
+bound (2), generation (8), evaluation + 2**15 (16). Scores of won and lost positions count plies from the position.
 """
 
 from __future__ import annotations
@@ -50,10 +46,7 @@ class Entry(NamedTuple):
 
 
 def own_lines(items: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array of zeros that shares no cache line with other memory.
-
-    This avoids false sharing with arrays that are written by other threads.
-    """
+    """Return an array of zeros that shares no cache line with other memory, to avoid false sharing between threads."""
     memory = np.zeros(items * np.dtype(dtype).itemsize + 2 * _LINE, dtype=np.uint8)
     begin = -memory.ctypes.data % _LINE
     return memory[begin : begin + items * np.dtype(dtype).itemsize].view(dtype)
@@ -122,8 +115,8 @@ def evaluation_of(data: np.uint64) -> int:
 def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) -> None:
     """Store an entry.
 
-    The new entry replaces the entry for the same position, if there is one. Otherwise, it replaces the least valuable
-    entry in the bucket, which is an empty entry, or one with a small depth or an old generation.
+    It replaces the entry for the same position, if there is one, and otherwise the least valuable entry in the bucket:
+    an empty entry, or one with a small depth or an old generation.
     """
     bucket = advance(table, _bucket_of(key, mask))
     move = entry.move

@@ -1,21 +1,17 @@
 """Alpha-beta search with quiescence search and principal-variation search, and `Worker`, the search of one thread.
 
-`_quiesce` and `_negamax` are recursive and fail-soft. They prune moves, reduce depths and trust estimates, but a score
-that they return as proven (see `tablut.play.search.limits`) is exact. A proven win requires one winning move. A proven
-loss requires that every legal move has been searched or is known to lose. Therefore no move is left out as long as the
-best value found is a loss, and a null move proves nothing. A proof from the table is used only within the search that
-stored it, because repetition depends on the game history.
-
-Each move that is made on the board counts as one node, both in quiescence search and in the full search.
+`_quiesce` and `_negamax` are recursive and fail-soft. They prune moves, reduce depths and trust estimates, but a proven
+score is exact: no move is left out as long as the best value found is a loss, and a null move proves nothing. A proof
+from the table is used only within the search that stored it, because repetition depends on the game history. Each move
+made on the board counts as one node.
 
 The arguments of a recursive call must have exactly the same types as those of the first call. Otherwise, numba compiles
 a second version and calls it through a symbol that is missing from the cache on disk.
 
 References
 ----------
-T. A. Marsland, M. Campbell, Parallel search of strongly ordered game trees, ACM
-Computing Surveys 14 (1982) 533-551 (principal-variation search); C. Donninger, Null
-move and deep search, ICCA Journal 16 (1993) 137-143.
+T. A. Marsland, M. Campbell, Parallel search of strongly ordered game trees, ACM Computing Surveys 14 (1982) 533-551
+(principal-variation search); C. Donninger, Null move and deep search, ICCA Journal 16 (1993) 137-143.
 """
 
 from __future__ import annotations
@@ -370,10 +366,7 @@ class Worker:
         return bool(self.state.counters.stopped != 0)
 
     def aspire(self, depth: int, expected: int | None) -> int:
-        """Search to the given depth with an aspiration window around the expected value, and return the value.
-
-        The window is widened until it contains the value.
-        """
+        """Search to the given depth with an aspiration window around the expected value, and return the value."""
         width = _WINDOW
         if expected is None or depth < 4 or abs(expected) >= PROVEN:
             return self.iterate(depth)

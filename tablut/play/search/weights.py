@@ -1,13 +1,8 @@
 """Terms of the evaluation with their weights, patterns and nets.
 
-A term is a number that describes a position from white's point of view. The evaluation is the sum of the terms, each
-multiplied by its weight. Weights are in centi-logits: an increase of 100 multiplies white's odds of winning by e. The
-weights were tuned by self-play (`benchmarks.tuning`) and are stored in ``data/weights.json``.
-
-There is one set of weights for each family of boards. The first family has escapes in the corners, and the second has
-escapes on the edge beside camps. Boards with escapes on the edge but no camps form two families, where either two or
-four soldiers capture the king. Boards without camps whose rules include rings, forts or
-shieldwalls have weight sets of their own.
+A term is a number that describes a position from white's point of view; the evaluation is their weighted sum. Weights
+are in centi-logits: an increase of 100 multiplies white's odds of winning by e. They were tuned by self-play
+(`benchmarks.tuning`) and are stored in ``data/weights.json``, in one set for each family of boards (`weights_family`).
 """
 
 from __future__ import annotations
@@ -45,11 +40,10 @@ RINGS: Final = 3
 """Number of distances from the edge with separate weights. Cells further inside are the baseline and have no weight."""
 
 LINE_TERMS: Final = ("attacker_moves", "defender_moves", "open_escapes", "ends_closed", "ends_open")
-"""Terms counted on every row and column.
+"""Terms counted on every row and column: moves of soldiers, cells with a free way to an escape, and ends of lines.
 
-The first three count the moves of the soldiers and the cells with a free way to an escape. The other two count the ends
-of lines that contain white pieces. ``ends_closed`` counts the ends where the first piece seen is an attacker, and
-``ends_open`` counts the ends where it is a white piece. If white is surrounded, all ends are closed.
+``ends_closed`` counts the ends of lines with white pieces where the first piece seen is an attacker, and ``ends_open``
+those where it is a white piece.
 """
 
 CELL_TERMS: Final = (
@@ -59,10 +53,7 @@ CELL_TERMS: Final = (
     *(f"attackers_ring_{ring}" for ring in range(RINGS)),
     *(f"defenders_ring_{ring}" for ring in range(RINGS)),
 )
-"""Terms counted on every cell.
-
-The terms for defenders also count the king, because a line's content does not distinguish it from a defender.
-"""
+"""Terms counted on every cell. Those for defenders also count the king, which looks like a defender in a line."""
 
 POSITION_TERMS: Final = (
     "attackers",
@@ -78,18 +69,16 @@ POSITION_TERMS: Final = (
     "tempo",
     "fort_wall",
 )
-"""Terms counted once for the position.
+"""Terms counted once for the position: material, the king's freedom and neighbours, and the side to move.
 
-They describe the material, the king's freedom, the pieces around the king, and the side to move. ``fort_wall`` applies
-only to variants with forts. If the king is at distance 0 or 1 from the edge, this term counts the defenders that are at
-most two ranks and two files from the king.
+``fort_wall``, for variants with forts, counts the defenders within two ranks and two files of a king near the edge.
 """
 
 CORNER_TERMS: Final = ("corner_guards", "corners_sealed")
 """Terms for corners that are escapes, on boards whose moves have distant effects.
 
-``corner_guards`` counts the attackers on the diagonal of four cells near the corner. ``corners_sealed`` counts the
-corners where this diagonal, or the diagonal of three cells, is filled with attackers.
+``corner_guards`` counts the attackers on a corner's diagonal of four cells, and ``corners_sealed`` the corners where
+this diagonal, or the one of three cells, is full of attackers.
 """
 
 TERMS: Final = LINE_TERMS + CELL_TERMS + POSITION_TERMS + CORNER_TERMS
@@ -102,10 +91,7 @@ Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_af
 
 
 def weights_family(variant: Variant) -> Family:
-    """Return a variant's family, that is, the name of the set of weights that it uses.
-
-    The family depends on where the king escapes, how it is captured, and whether moves have distant effects.
-    """
+    """Return the name of the set of weights that a variant uses."""
     last, afar = variant.size - 1, variant.rules.act_afar
     corners = {0, last, variant.size * last, variant.size * variant.size - 1}
     if variant.regions.escapes <= corners:
@@ -130,10 +116,7 @@ def load_weights(variant: Variant) -> dict[str, float]:
 
 
 def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
-    """Return weights as integers in 1/`SCALE` centi-logits.
-
-    Weights of cell terms are halved, because each cell is counted on two lines.
-    """
+    """Return weights in 1/`SCALE` centi-logits. Weights of cell terms are halved, because each cell is on two lines."""
     if set(weights) != set(TERMS):
         odd = sorted(set(weights) ^ set(TERMS))
         raise InputError(f"have missing or unknown terms: {', '.join(odd)}", subject="weights")
@@ -158,20 +141,15 @@ NO_NET: Final = np.zeros((0, 8), dtype=np.int16)
 
 
 class Patterns(NamedTuple):
-    """Learnt scores of lines and corners for one board. N is the board's size, and C = N² is its number of cells.
+    """Learnt scores of lines and corners for one board, for white, in 1/`SCALE` centi-logits. C is the number of cells.
 
-    All scores are from white's point of view, in units of 1/`SCALE` centi-logits.
-
-    - ``terrain``: The C letters of the board.
-    - ``family``: Family of weights that the patterns were learnt with; see `weights_family`.
+    - ``terrain``, ``family``: The C letters of the board, and the family of weights that the patterns were learnt with.
     - ``made``: Command that created the patterns, and the number of positions used.
-    - ``line_scores``: Scores by table and by content of a line in base 3. Digit 1 is an attacker, and digit 2 is a
-      white piece.
+    - ``line_scores``: Scores by table and by a line's pieces in base 3. Digit 1 is an attacker, digit 2 a white piece.
     - ``line_table``: Number of the table to use for each cell of the king and each line.
-    - ``corner_scores``: Scores by corner and by content of the corner's cells; see `corner_cells`.
-    - ``net``: Weights of each unit of the net (`net_score`). The rows are an attacker on each cell, a white piece on
-      each cell, the king on each cell, white to move, black to move, and the output weight. The array has no rows if
-      there is no net.
+    - ``corner_scores``: Scores by corner and by the pieces on its cells; see `corner_cells`.
+    - ``net``: Weights of each unit of the net (`net_score`), or no rows: an attacker on each cell, a white piece on
+      each cell, the king on each cell, white to move, black to move, and the output weight.
     """
 
     terrain: str
@@ -274,8 +252,8 @@ _SMALL: Final = (3, 3, 10)
 _LARGE: Final = (6, 2, 11)
 """How the men of a board up to 9×9, and of a larger board, are packed.
 
-The numbers are the number of words, the number of ranks packed into a word, and the number of bits in a rank for
-attackers, which is also the number of bits for white men.
+The numbers are the number of words, the number of ranks packed into a word, and the number of bits in a rank for each
+side.
 """
 _SMALLEST_LARGE: Final = 10
 _MEN: Final = 65
@@ -294,8 +272,8 @@ def _output(_context: Any, net: Any, words: Any, _king: Any, _side: Any, _weight
     """Return the weighted sum of the units' outputs.
 
     The arguments are the rows of the net, a tuple of words that contain the men, and the row numbers for the king, the
-    side to move and the output weights. The function is written in LLVM instructions, because numba does not reliably
-    vectorise a loop over lanes.
+    side to move and the output weights. numba does not reliably vectorise such a loop, so this is written in LLVM
+    instructions.
     """
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:

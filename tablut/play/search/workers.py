@@ -1,10 +1,8 @@
-"""Search workers: those that find several best lines, and the helper threads that speed up the search for the first.
+"""Workers that find several best lines, and helper threads that speed up the search for the first line.
 
-The second line is the result of a search that excludes the first move of the first line, and so on. Each of these
-searches has its own transposition table, and is restarted when an earlier line changes its first move. After each
-depth, the lines are therefore exactly the ones that separate searches to this depth would find.
-
-Moves that a symmetry of the position maps to each other lead to the same game. They count as one line.
+The second line excludes the first move of the first line, and so on. Each line has its own transposition table, and is
+restarted when an earlier line changes its first move, so the lines are those of separate searches. Moves that a
+symmetry of the position maps to each other count as one line.
 """
 
 from __future__ import annotations
@@ -28,8 +26,7 @@ if TYPE_CHECKING:
 def equivalent_moves(board: Board, moves: list[Move]) -> dict[int, set[int]]:
     """Return the codes of each move's equivalent moves, including the move itself, keyed by the move's code.
 
-    Two moves are equivalent if a symmetry maps one to the other and preserves the position and every earlier position
-    that can recur.
+    Two moves are equivalent if a symmetry that preserves the position and all that can recur maps one to the other.
     """
     kept, copied = board.variant.symmetries, board.copy()
     while True:
@@ -51,8 +48,7 @@ class LineRequest(NamedTuple):
 
     - ``lines``: Number of lines.
     - ``alike``: Codes of each move's equivalent moves, keyed by the move's code. Empty if only one line is requested.
-    - ``board``: Board with the position. It is needed only if a tablebase was probed.
-    - ``probed``: Moves with their tablebase values, best first, or an empty sequence if the values are not known.
+    - ``board``, ``probed``: Board, needed if a tablebase was probed, and the moves with their values, best first.
     """
 
     lines: int = 1
@@ -191,10 +187,7 @@ class Crew:
 
 
 def _help(worker: Worker, number: int) -> None:
-    """Run a helper's iterations until the stop flag, its node limit or a proof ends them.
-
-    Every second helper starts one ply deeper than the others.
-    """
+    """Run a helper's iterations until it is stopped or proves a result. Every second helper starts one ply deeper."""
     expected = None
     for depth in range(1 + number % 2, MAX_PLY):
         value = worker.aspire(depth, expected)
