@@ -67,13 +67,14 @@ def _hearing_interrupts():
 def _shipped_tables_are_unpacked_once():
     """Share the tables that searchers load of what ships: unpacking takes a second, and nothing writes to them."""
     from retrograde.tablebase import bulk_probing as batch
+    from tablut.play.players.registry import SHIPPED_TABLE_MIB
 
     shipped, unpack = Path(retrograde.__file__).parent / "data", batch.tiers_within
     kept = {}
 
     def tiers_within(store, memory):
-        if not store.root.is_relative_to(shipped):
-            return unpack(store, memory)
+        if memory > SHIPPED_TABLE_MIB << 20 or not store.root.is_relative_to(shipped):
+            return unpack(store, memory)  # an analysis loads 300 MB
         key = store.root, store.variant.digest, memory
         if key not in kept:
             kept[key] = unpack(store, memory)

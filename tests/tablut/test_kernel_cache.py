@@ -22,6 +22,7 @@ from tablut.engine.jit import kernel
 from tablut.engine.kernel_cache import seal, unseal
 from tablut.errors import MachineError
 from tablut.work import clocks
+from tests.support.effort import slow_but
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("symmetry", "tablut", "counting", "retrograde", "reports")
@@ -396,7 +397,9 @@ print(json.dumps([*answers(), kernel_cache._warnings]))
 """
 
 
-@pytest.mark.parametrize(("writable", "homeless"), [("", False), ("", True), ("home", False), ("here", True)])
+@pytest.mark.parametrize(
+    ("writable", "homeless"), slow_but([("", True), ("home", False)], [("", False), ("here", True)])
+)
 def test_kernels_that_the_owner_of_an_installation_compiled_are_used_by_others(run, tmp_path, writable, homeless):
     """`here` is the current folder, where numba alone would create a folder named ~."""
     for name in ("home", "here"):

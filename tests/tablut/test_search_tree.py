@@ -85,23 +85,6 @@ def test_plain_alpha_beta_is_minimax(name, depth, cases):
             assert remembering.value(board, depth) == expected, board.position
 
 
-@pytest.mark.parametrize("name", ["brandubh", "copenhagen"])
-def test_replies_have_scores_of_their_own_on_large_boards(name):
-    player, board = Searcher(name, hash_mib=1), Board(name)
-    player.search(board, SearchLimits(nodes=20_000))
-    cells = board.variant.size**2
-    moves, replies = np.split(player._state.history, [2 * at.HISTORY])
-    assert moves.any()
-    assert len(replies) == 2 * cells**2
-    assert replies.any() == (name == "copenhagen")
-    # No piece can reply to the cell that the opponent has just moved to, and no soldier can stop in a corner.
-    by_cells = replies.reshape(2, cells, cells)
-    assert not by_cells[:, range(cells), range(cells)].any()
-    assert not by_cells[1][:, [0, -1]].any()
-    player.forget()
-    assert not player._state.history.any()
-
-
 def shuffled(variant, random, plies):
     """A board on which both sides like to go back to where they came from, not over."""
     while True:

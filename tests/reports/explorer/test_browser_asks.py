@@ -180,7 +180,7 @@ class Long(NamedTuple):
 
     prepare: Callable[[Any], None]
     ask: Callable[[Any], object]
-    shown: str
+    address: str
     line: str
     words: str
     stop: str
