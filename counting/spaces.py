@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import comb
+from operator import add
 
 from symmetry import Symmetry, count_orbits
 from tablut.indexing.placements import (
@@ -83,12 +84,8 @@ class CountsByMaterial:
         return CountsByMaterial(tuple(([empty] * attackers + moved)[:height]))
 
     def __add__(self, other: CountsByMaterial) -> CountsByMaterial:
-        return CountsByMaterial(
-            tuple(
-                tuple(a + b for a, b in zip(mine, theirs, strict=True))
-                for mine, theirs in zip(self.rows, other.rows, strict=True)
-            )
-        )
+        rows = zip(self.rows, other.rows, strict=True)
+        return CountsByMaterial(tuple(tuple(map(add, mine, theirs)) for mine, theirs in rows))
 
     def __sub__(self, other: CountsByMaterial) -> CountsByMaterial:
         return self + -1 * other

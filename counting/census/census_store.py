@@ -17,6 +17,7 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
 
@@ -270,16 +271,13 @@ def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
     placements, and so are those in the odd plies. For each material, neither number can exceed the number of undecided
     placements with this material.
     """
-    bound = spaces(variant)["no_end"].material().rows
-    for parity in (0, 1):
-        some = records[parity::2]
-        if not some:
-            continue
-        reached = np.sum([np.array(record.material, dtype=object)[0] for record in some], axis=0)
-        for attackers, defenders in np.argwhere(reached > np.array(bound, dtype=object)).tolist():
+    bound = spaces(variant)["no_end"].material()
+    for parity, (attackers, defenders, most) in product((0, 1), bound.pairs()):
+        reached = sum(record.material[0][attackers][defenders] for record in records[parity::2])
+        if reached > most:
             return (
-                f"{reached[attackers][defenders]:,} positions with {attackers} attackers and {defenders} defenders "
-                f"in plies {parity}, {parity + 2} and so on, but the board allows {bound[attackers][defenders]:,}"
+                f"{reached:,} positions with {attackers} attackers and {defenders} defenders "
+                f"in plies {parity}, {parity + 2} and so on, but the board allows {most:,}"
             )
     return None
 

@@ -159,7 +159,23 @@ class SolvedGame(PositionValues):
         return ValueCounts(classes, positions)
 
     def stored_value(self, position: PositionLike) -> int:
-        """Return the value of an undecided position, whether or not it is reachable, as if there were no move limit."""
+        """Return the value of an undecided position, whether or not it is reachable, as if there were no move limit.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            The position. The history of a board is ignored.
+
+        Returns
+        -------
+        int
+            The value; see `tablut.indexing.values.verdict_of`.
+
+        Raises
+        ------
+        InputError
+            If the position is not an undecided position of this variant.
+        """
         position = as_position(position, self.variant)
         material = position.material
         if material not in self._solver.items:
