@@ -436,7 +436,10 @@ def _percent(part: int, whole: int) -> str:
 
 
 def placements_by_men(report: BoundsReport) -> list[int]:
-    """Return the number of labelled states for each number of men, beginning with the king alone."""
+    """Return the number of labelled states for each number of men.
+
+    The first entry counts the states where the king is the only piece.
+    """
     counts = [0] * (1 + max(pair.attackers + pair.defenders for pair in report.material))
     for pair in report.material:
         counts[pair.attackers + pair.defenders] += pair.total

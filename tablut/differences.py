@@ -59,7 +59,8 @@ class Difference:
     """A position that is undecided under two rule sets and where some plies have different effects.
 
     - ``line``: The moves that lead from the start to the position; None for a random placement.
-    - ``moves``, ``effects``: The plies whose effects differ, and their effects under each rule set, or None.
+    - ``moves``: The plies whose effects differ. The first one shows the kind of difference of this position.
+    - ``effects``: Effects of these plies under each rule set; None where a ply is not legal.
     """
 
     position: Position

@@ -274,8 +274,8 @@ class _Join(NamedTuple):
 class Transfer:
     """A count of the fillings that contain a king, as described by king terms, and none of the given sets.
 
-    A variable becomes a *seat*, which the king can take, if exactly one king term has its king there, and this term has
-    the coefficient 1 and forces no contents around the king.
+    A variable becomes a *seat* if exactly one king term has its king there, and this term has the coefficient 1 and
+    forces no contents around the king. The king can take any of the seats.
     """
 
     def __init__(

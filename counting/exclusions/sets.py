@@ -172,7 +172,10 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
 
 
 def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
-    """Return the sets without a king. Final positions with one of these sets are excluded, too."""
+    """Return the sets without a king.
+
+    No reachable final position contains one of these sets. Sets with a king are excluded only from undecided positions.
+    """
     return tuple(locked for locked in sets if all(piece != "K" for _, piece in locked))
 
 

@@ -1,8 +1,9 @@
 """Tests, on samples of positions, that the symmetries of a rule set act as automorphisms of the game.
 
 A symmetry g should map every position p to a position g·p whose moves, captures and outcomes are the images of those of
-p. `verify` tests this on all positions near the start, on positions from random play and on random placements, for any
-group. For a symmetry of the square that does not preserve the rules, `breaks` searches for a counterexample.
+p. `verify` tests this on all positions near the start, on positions from random play and on random placements. It
+accepts any group, so it can also detect a wrong one. For a symmetry of the square that does not preserve the rules,
+`breaks` searches for a counterexample.
 """
 
 from __future__ import annotations

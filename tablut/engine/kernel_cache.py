@@ -371,7 +371,8 @@ class KernelCache(FunctionCache):
     def payload(self, sig: Any, codegen: Any) -> bytes | None:
         """Return the payload of a version's file, or None if there is no intact and current file.
 
-        Unless the user has chosen a folder, a file next to the source is also used, and otherwise a shipped one.
+        If the cache has no such file, a file next to the source is used, unless the user has chosen another folder.
+        Otherwise, a shipped one is used.
         """
         path, key = self.path(sig, codegen), self.key(sig, codegen)
         payload = _payload(path, key)

@@ -240,8 +240,8 @@ class Batch:
     def reset(self, which: ArrayLike | None = None, *, games: ArrayLike | None = None) -> None:
         """Restart games. The random number generators of `sample` are not reset.
 
-        ``which`` is a mask of the games to restart, bool of shape (games,), by default all. ``games`` contains their
-        numbers instead of a mask.
+        ``which`` is a mask of the games to restart, bool of shape (games,), by default all. Alternatively, ``games``
+        contains the numbers of the games to restart.
 
         Raises
         ------
@@ -332,14 +332,14 @@ class Batch:
         return Successors(batch, parents, actions)
 
     def values(self, tablebase: Prober | Path | str | None = None) -> TableValues:
-        """Return the values of all games from a ``tablebase``, by default the one shipped for the rule set.
+        """Return the values of all games from a ``tablebase``, by default the built-in one of the rule set.
 
         A tablebase ignores the history of a game, except for the number of plies left under a move limit.
 
         Raises
         ------
         InputError
-            If no tablebase is shipped for the rule set, or the tablebase belongs to another game.
+            If the rule set has no built-in tablebase, or the tablebase belongs to another game.
 
         Examples
         --------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 TABLES: Final = files("tablut.play.search").joinpath("data", "expectation.json")
-"""File of the shipped tables."""
+"""File of the built-in tables."""
 UNITS: Final = 1000
 """Number of units in a point. Tables contain whole units."""
 
@@ -34,7 +34,7 @@ class Expectation(BaseModel):
 
     - ``variant``, ``rules``: Name and `Variant.digest` of the rule set.
     - ``evaluation``: Digest of the evaluation; see `tablut.play.search.weights.evaluation_digest`.
-    - ``games``, ``nodes``: Numbers of nodes a move (interpolated by logarithm), and of games played with each of them.
+    - ``nodes``, ``games``: Numbers of nodes a move, and of the games that were played with each of them.
     - ``tempo``: Centi-logits added to the score of the side to move.
     - ``men``: Numbers of men on the board, without the king.
     - ``scores``: Scores in centi-logits for white.
@@ -83,13 +83,13 @@ class Expectation(BaseModel):
 
 @cache
 def shipped_tables() -> dict[str, Expectation]:
-    """Return the shipped tables, keyed by the digests of their rule sets."""
+    """Return the built-in tables, keyed by the digests of their rule sets."""
     tables = json.loads(TABLES.read_text(encoding="utf-8"))["tables"]
     return {table.rules: table for table in map(Expectation.model_validate, tables)}
 
 
 @cache
 def expectation_for(variant: Variant) -> Expectation | None:
-    """Return the shipped table for a rule set and the current evaluation, or None if it was not measured."""
+    """Return the built-in table for a rule set and the current evaluation, or None if it was not measured."""
     table = shipped_tables().get(variant.digest)
     return table if table is not None and table.evaluation == evaluation_digest(variant) else None
