@@ -148,7 +148,7 @@ def test_boards_need_no_numba() -> None:
     [
         ("bestmove -v brandubh --nodes 100 --json", 64),
         ("perft -d 2", 39),
-        ("bounds --json", 35),
+        ("bounds", 37),
         ("--help", 10),
     ],
 )
