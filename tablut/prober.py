@@ -77,13 +77,15 @@ class RatedMove(NamedTuple):
 class PositionValues(ABC):
     """A source of exact values of positions in one variant.
 
-    Every position is valued as if a game began with it. Subclasses define `stored_value`; the other methods follow from
-    it.
+    Every position is valued as if a game began with it. Subclasses define `_stored`; the other methods follow from it.
     """
 
     variant: Variant
 
     @abstractmethod
+    def _stored(self, position: Position) -> int:
+        """Return the value of an undecided position, as if there were no move limit."""
+
     def stored_value(self, position: PositionLike) -> int:
         """Return the value of an undecided position, as if there were no move limit.
 
@@ -104,6 +106,7 @@ class PositionValues(ABC):
         InputError
             If the position is not undecided in this variant, or is on a board of another variant.
         """
+        return self._stored(as_position(position, self.variant))
 
     def value(self, position: PositionLike) -> int:
         """Return the value of an undecided position under the move limit. Raises the same errors as `stored_value`.

@@ -24,7 +24,6 @@ from tablut.engine.jit import ahead
 from tablut.engine.kernel_records import directory
 from tablut.engine.layout import SIDE_AT, head, new_board
 from tablut.errors import InputError, MachineError
-from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING
 from tablut.play.search.evaluation import evaluation_tables_for
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
     from retrograde.proofs.table import ProofWorkspace
     from tablut.engine import Engine
-    from tablut.formats.reading import PositionLike
     from tablut.position import Position
     from tablut.prober import Prober
     from tablut.variants import Variant
@@ -264,9 +262,9 @@ class ReachableValues(PositionValues):
         self.values = values
         self._keys = position_keys(words)
 
-    def stored_value(self, position: PositionLike) -> int:
+    def _stored(self, position: Position) -> int:
         """Return the value of a position in the closure."""
-        engine, position = engine_for(self.variant), as_position(position, self.variant)
+        engine = engine_for(self.variant)
         (value,) = self.probe_words(engine.words(engine.board(position.cells, position.side)))
         if value == MISSING:
             raise MissingTableError(

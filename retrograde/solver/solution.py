@@ -33,7 +33,6 @@ from tablut.board import Board
 from tablut.engine.kernel_records import directory
 from tablut.engine.layout import new_board
 from tablut.errors import THREADS, InputError, numbers
-from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex
 from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from retrograde.solver.kernels.context import Context
     from retrograde.tablebase.store import Store
     from symmetry import Symmetry
-    from tablut.formats.reading import PositionLike
     from tablut.position import SideName
     from tablut.variants import VariantLike
 
@@ -158,25 +156,8 @@ class SolvedGame(PositionValues):
         classes, positions = np.sum([(counts.classes, counts.positions) for counts in chosen], axis=0)
         return ValueCounts(classes, positions)
 
-    def stored_value(self, position: PositionLike) -> int:
-        """Return the value of an undecided position, whether or not it is reachable, as if there were no move limit.
-
-        Parameters
-        ----------
-        position : Position, Board or str
-            The position. The history of a board is ignored.
-
-        Returns
-        -------
-        int
-            The value; see `tablut.indexing.values.verdict_of`.
-
-        Raises
-        ------
-        InputError
-            If the position is not an undecided position of this variant.
-        """
-        position = as_position(position, self.variant)
+    def _stored(self, position: Position) -> int:
+        """Return the value of an undecided position, whether or not it is reachable."""
         material = position.material
         if material not in self._solver.items:
             raise InputError(f"is not an undecided position of {self.variant.name}", subject=f"position '{position}'")
@@ -282,7 +263,7 @@ def solve_game(
     if store is not None:
         # The whole solution will be in memory, so no tier needs to be built in slices.
         built = build_tablebase(store, variant, None, threads=threads, memory=sys.maxsize, observer=watcher)
-        solver.items = _stored(built, solver)
+        solver.items = _stored_items_of(built, solver)
     else:
         watcher.begin("tiers", whole)
         for material in materials:
@@ -292,7 +273,7 @@ def solve_game(
     return SolvedGame(solver, mark_reached(solver, watcher.note))
 
 
-def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
+def _stored_items_of(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
     """Return the stored tiers' items in the order of a solver's index.
 
     A store indexes its tiers under all of the rules' symmetries. The solver may use only those of the start.

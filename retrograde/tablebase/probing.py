@@ -35,9 +35,8 @@ from cachetools import LRUCache
 
 from retrograde.tablebase.store import Store, StoredTier, TablebaseError, open_store
 from tablut.errors import InputError, numbers, whole_number
-from tablut.formats.reading import PositionLike, as_position
 from tablut.indexing.values import MISSING, value_of_code
-from tablut.position import SideName
+from tablut.position import Position, SideName
 from tablut.prober import MissingTableError, TierProber
 from tablut.variants import Variant, VariantLike, as_variant, variant_names
 from tablut.work.files import store_path
@@ -120,29 +119,8 @@ class Tablebase(TierProber):
 
     # -- one position ------------------------------------------------------------------
 
-    def stored_value(self, position: PositionLike) -> int:
-        """Return the stored value of an undecided position, as if there were no move limit.
-
-        Parameters
-        ----------
-        position : Position, Board or str
-            The position. The history of a board is ignored.
-
-        Returns
-        -------
-        int
-            The value; see `tablut.indexing.values.verdict_of`.
-
-        Raises
-        ------
-        MissingTableError
-            If the position's material is not covered.
-        InputError
-            If the position is not undecided in this variant, or is a board of another variant.
-        TablebaseError
-            If the tablebase is damaged.
-        """
-        position = as_position(position, self.variant)
+    def _stored(self, position: Position) -> int:
+        """Return the stored value. Raise `TablebaseError` if the tablebase is damaged."""
         cells, side = position.cells, position.side
         if len(cells) != self._cells or cells.count("K") != 1:
             raise InputError(f"is not a {self.variant.name} position with one king", subject=f"position '{position}'")

@@ -408,7 +408,7 @@ class FewMen(Prober):
     def covers(self, attackers, defenders):
         return attackers <= self.most
 
-    def stored_value(self, position):
+    def _stored(self, position):
         if self.missing or position.material[0] > self.most:
             raise MissingTableError
         return self.values.stored_value(position)
