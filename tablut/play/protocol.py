@@ -20,7 +20,8 @@ from tablut.board import Board
 from tablut.cli.streams import one_line
 from tablut.errors import MOST_THREADS, InputError, TablutError, UnknownError, whole_number
 from tablut.formats.reading import read_position
-from tablut.play.bridges import make_any
+from tablut.play.bridges import make_any, names_object
+from tablut.play.bridges.objects import chooser_of, named_object
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
 from tablut.play.players.registry import BOOK, BOOK_MOVE, check_limits, check_lines, once, spec_of
 from tablut.play.search.limits import MATE, MAX_PLY, MOST_LINES, PROVEN, Clock, SearchLimits, repeats
@@ -53,7 +54,8 @@ class EngineOptions(NamedTuple):
     """Options of the engine, set by ``setoption``.
 
     - ``variant``: Name of a built-in rule set, or path to a TOML file.
-    - ``player``: Name of the player that chooses the moves.
+    - ``player``: Name of the player that chooses the moves. A Python class, ``MODULE:CLASS``, is imported only if it
+      is among the initial options; clients cannot name one.
     - ``hash``: Memory in MiB for the transposition table.
     - ``tables``: Folder of a tablebase, or an empty string for the built-in tables.
     - ``table_memory``: Memory in MiB for the tables probed during the search.
@@ -201,6 +203,11 @@ class EngineSession(LineProtocol):
         self._written = write
         self._lock = threading.Lock()
         self._options = options
+        self._players = player_names()
+        """Names of the players that the client can choose."""
+        if names_object(options.player):
+            chooser_of(named_object(options.player))
+            self._players += (options.player,)
         self._variant = load_variant(options.variant)
         self._board, self._begun = Board(self._variant), _START
         self._player: Player | None = None
@@ -331,7 +338,7 @@ class EngineSession(LineProtocol):
             value = getattr(self._options, name)
             value = str(value).lower() if isinstance(value, bool) else str(value) or "<empty>"
             if name == "player":
-                kind += "".join(f" var {player}" for player in player_names())
+                kind += "".join(f" var {player}" for player in self._players)
             self._write(one_line(f"option name {name} {kind} default {value}"))
         self._info(f"variants: {' '.join(variant_names())}, or the path of a TOML file; current: {self._variant.name}")
         self._write("uciok")
@@ -373,7 +380,8 @@ class EngineSession(LineProtocol):
     def _check(self, options: EngineOptions) -> None:
         """Raise InputError for invalid options, without loading the player or the tables."""
         load_variant(options.variant)
-        spec_of(options.player)
+        if options.player not in self._players:
+            spec_of(options.player)
         check_lines(options.player, options.multipv, "multipv")
         check_memory("hash", options.hash)
         settings = parse_settings(_words(options.settings))
