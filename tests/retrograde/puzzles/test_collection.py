@@ -46,7 +46,9 @@ def test_there_are_enough_of_every_kind() -> None:
     assert len(PUZZLES) >= 60
     themed = [puzzle for puzzle in PUZZLES if "theme" in puzzle.tags]
     by_winner = Counter((puzzle.variant, puzzle.stipulation.winner) for puzzle in PUZZLES if puzzle not in themed)
-    assert {variant for variant, _ in by_winner} == {"ashton", "mcgill", "brandubh"}
+    courses = {"bologna", "leiden", "berkeley"}
+    assert {variant for variant, _ in by_winner} == {"ashton", "mcgill", "brandubh"} | courses
+    assert min(sum(puzzle.variant == name for puzzle in PUZZLES) for name in courses) >= 20
     assert min(by_winner.values()) >= 5
     assert len(themed) >= 40
     themes = Counter(puzzle.tags["theme"] for puzzle in themed if puzzle.variant == "copenhagen")
