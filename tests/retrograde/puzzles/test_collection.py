@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from reports.puzzles import results
+from reports.puzzles import efforts, results
 from reports.studies.collection.making import grade, is_symmetrical, tempting_moves
 from reports.studies.collection.shapes import theme_of
 from retrograde.proofs.certificate import build_certificate
@@ -57,6 +57,16 @@ def test_there_are_enough_of_every_kind() -> None:
     assert {3, 5, 7, 9, 11, 13, 15, 17} <= depths
     deep = {(puzzle.variant, puzzle.stipulation.winner) for puzzle in PUZZLES if puzzle.stipulation.plies > 8}
     assert {("ashton", "white"), ("ashton", "black"), ("mcgill", "white"), ("mcgill", "black")} <= deep
+
+
+def test_the_engine_needs_the_recorded_nodes_for_a_puzzle() -> None:
+    nodes = efforts()
+    assert [*nodes] == [puzzle.id for puzzle in PUZZLES if puzzle.first]
+    assert len({*nodes.values()}) > 100
+    for puzzle in PUZZLES[::40]:
+        searcher, board = Searcher(puzzle.variant, hash_mib=16), Board(puzzle.variant, puzzle.position)
+        found = searcher.search(board, SearchLimits(nodes=min(nodes[puzzle.id], 200_000)))
+        assert (found.move in (puzzle.first or ())) == (nodes[puzzle.id] <= 200_000)
 
 
 def test_the_files_are_as_they_would_be_written() -> None:
