@@ -130,7 +130,7 @@ class ServeRequest(Request):
     tablebase: tuple[str, ...] = Option((), "Tablebase to show; may be repeated.", metavar="STORE")
     games: Path = Option(
         SHIPPED,
-        "Collection of games. The moves played in the position are shown beside the board. [default: built-in games]",
+        "Collection whose moves are shown beside the board, or shipped for the built-in games.",
     )
     player: tuple[str, ...] = Option((), "Python class to play against; may be repeated.", metavar="MODULE:CLASS")
     searches: int | None = Option(None, "Number of parallel searches. [default: half of the cores]", least=1, most=64)

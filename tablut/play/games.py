@@ -56,7 +56,7 @@ class GamesRequest(Request):
     """The request of ``tablut games``."""
 
     sources: tuple[str, ...] = Argument(
-        "FILE...",
+        "[FILE]...",
         "Archives, records, collections and folders of these, or - for an archive on standard input. [default: the "
         "built-in collection, which is also named shipped]",
         (),
