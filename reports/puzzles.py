@@ -12,6 +12,7 @@ from retrograde.answers import PuzzleFile
 from retrograde.puzzles.puzzle_file import Puzzle, collection_names, read_puzzles
 from tablut import svg
 from tablut.position import Move
+from tablut.results import Result
 from tablut.strip import draw_sheet, draw_strip
 from tablut.variants import load_variant, shipped_variants
 
@@ -37,6 +38,29 @@ def _check(stored: PuzzleFile, _name: str) -> None:
             raise ValueError(f"puzzle {proved.id!r}: is another position")
         hold(solution.dtm is not None and solution.winner in ("white", "black"), f"puzzle {proved.id!r}: is not solved")
         check_line(solution.variant, solution.position, solution.line)
+
+
+class PuzzleEffort(Result):
+    """Number of nodes after which the engine finds a puzzle's first move, or None if it does not find it."""
+
+    id: str
+    nodes: int | None
+
+
+class PuzzleEfforts(Result):
+    """How hard the puzzles are for the engine without a tablebase: its ``limit`` in nodes, and what it needed."""
+
+    limit: int
+    puzzles: list[PuzzleEffort]
+
+
+def efforts() -> dict[str, int]:
+    """Return the number of nodes that the engine needs for each puzzle, keyed by its id.
+
+    For a puzzle whose first move it does not find, this is twice the limit of the search.
+    """
+    stored = read_stored("puzzles", "effort", PuzzleEfforts, lambda _, __: None)
+    return {puzzle["id"]: puzzle["nodes"] or 2 * stored["limit"] for puzzle in stored["puzzles"]}
 
 
 def artefacts() -> list[Artefact]:

@@ -56,6 +56,7 @@ from tablut import svg
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError, did_you_mean
 from tablut.play.collection import PositionGames, open_collection
+from tablut.play.openings import opening_of
 from tablut.play.players.registry import BestMoveResult, check_lines, spec_of
 from tablut.play.search.limits import SearchLimits
 from tablut.position import square_name
@@ -177,16 +178,16 @@ class _Commands:
         return found
 
     async def played(self, _: Request, request: MovesRequest) -> Result:
-        if (path := self._settings.games) is None:
-            raise NotFoundError("no collection of games is served", subject="games")
         board = request.board()
         board.outcome()  # refuse an invalid position, which is not the collection's fault
 
         def answer() -> Result:
             name, position = board.variant.name, str(board.position)
-            found = PositionGames(variant=name, position=position, total=0, ended=0, moves=[], games=[])
+            found = PositionGames(
+                variant=name, position=position, total=0, ended=0, moves=[], games=[], opening=opening_of(board)
+            )
             try:
-                with open_collection(path) as collection:
+                with open_collection(self._settings.games) as collection:
                     if collection.has(board.variant):
                         found = collection.answer(board, most=8)
             except TablutError as error:

@@ -190,7 +190,7 @@ def _pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIR
         return {"stored": stored, "data": Markup(walk_data(stored))}
 
     add("/", "home", home)
-    add("/board", "board", lambda _: {"variants": shipped_variants(), "games": settings.games is not None})
+    add("/board", "board", lambda _: {"variants": shipped_variants()})
     add("/play", "play", lambda _: {"variants": shipped_variants(), "players": known_players(settings.players)})
     add("/puzzles", "puzzles", puzzles)
     add("/endings", "endings", lambda _: {"tables": list_tables(tables)})

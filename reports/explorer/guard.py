@@ -26,6 +26,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tablut.errors import IllegalMoveError, MachineError, TablutError, fault_of
+from tablut.play.collection_file import SHIPPED
 from tablut.prober import MissingTableError
 
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
@@ -38,7 +39,8 @@ class Settings:
 
     host: str = "127.0.0.1"
     stores: tuple[Path | str, ...] = ()
-    games: Path | None = None
+    games: Path = SHIPPED
+    """Collection of games whose moves are shown beside the board."""
     players: tuple[str, ...] = ()
     """Python classes that visitors can play against, each as ``MODULE:CLASS``. No request can name another one."""
     searches: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
@@ -60,7 +62,7 @@ class Settings:
     table_mib: int = 8
     proof_mib: int = 64
     body_bytes: int = 192 << 10
-    record_bytes: int = 3 << 20
+    record_bytes: int = 12 << 20
     in_flight: int = 64
     request_seconds: float = 15.0
 

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from reports.explorer.guard import NotFoundError, Settings
+from reports.puzzles import efforts
 from reports.rulebook import variations
 from retrograde.answers import SolutionResult, SolvedResult, tier_result
 from retrograde.proofs import ProofLimits, Solver
@@ -230,7 +231,7 @@ def count_space(_: Channel, request: GameRequest) -> BoundsReport:
 
 
 class ListedPuzzle(Result):
-    """A puzzle without its solution."""
+    """A puzzle without its solution. ``nodes`` is the number of nodes that the engine needs for the first move."""
 
     id: str
     variant: str
@@ -241,6 +242,7 @@ class ListedPuzzle(Result):
     plies: int
     claim: str
     grade: int | None
+    nodes: int | None
     theme: str
     men: int
     source: str
@@ -272,7 +274,7 @@ class Solution(Result):
 @cache
 def list_puzzles() -> dict[str, ListedPuzzle]:
     """Return the collection's puzzles that state a winner and a distance, keyed by id."""
-    puzzles = [(puzzle, facts_of(puzzle)) for puzzle in read_puzzles("collection")]
+    puzzles, nodes = [(puzzle, facts_of(puzzle)) for puzzle in read_puzzles("collection")], efforts()
     return {
         puzzle.id: ListedPuzzle(
             id=puzzle.id,
@@ -284,6 +286,7 @@ def list_puzzles() -> dict[str, ListedPuzzle]:
             plies=facts.plies,
             claim=str(puzzle.stipulation),
             grade=facts.grade,
+            nodes=nodes.get(puzzle.id),
             theme="pattern" if puzzle.tags.get("pattern") else facts.theme,
             men=1 + sum(puzzle.position.material),
             source=puzzle.tags.get("source", ""),

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
@@ -22,9 +24,11 @@ from tablut.errors import InputError, VariantError
 from tablut.formats.game_text import NoRulesError
 from tablut.formats.opentafl import write_game
 from tablut.formats.reading import read_position
+from tablut.play.collection import open_collection
+from tablut.play.collection_file import SHIPPED, is_sqlite
 from tablut.play.player_requests import BudgetRequest, LinesRequest
 from tablut.play.players import PLAYERS, player_names
-from tablut.records import ARCHIVE, GameRecord, RecordKind, decoded, kind_of, plain_text, write_pgn, write_record
+from tablut.records import ARCHIVE, GameRecord, decoded, kind_of, plain_text, write_pgn, write_record
 from tablut.replay import fitting_rules, read_fitting_record
 from tablut.variants import Variant, as_variant, shipped_variant
 from tablut.variants.library import FILE_BYTES, is_own_name
@@ -235,62 +239,89 @@ class TryRequest(ApiRequest):
 
 
 class RecordRequest(GameRequest):
-    """A request about a game record in this toolkit's or OpenTafl's format, or a log from the Bologna server."""
+    """A request about a game: a record in any format that the toolkit reads, or a game of a collection."""
 
     variant: Annotated[str, Field(max_length=80, description="Rule set; by default that of the record.")] = ""
     record: Annotated[str | None, Field(max_length=2 << 20, description="Record as text.")] = None
     record_base64: Annotated[
-        str | None, Field(max_length=3 << 20, description="Record file in Base64, encoded as UTF-8 or Latin-1.")
+        str | None,
+        Field(max_length=11 << 20, description="Record encoded as UTF-8 or Latin-1, or collection, in Base64."),
     ] = None
+    shipped: Annotated[bool, Field(description="Whether to read the built-in collection instead of a record.")] = False
     number: Annotated[
         int | None, Field(ge=1, description="Number of the game in a file of several games; by default the first.")
     ] = None
 
-    def _text(self) -> str:
-        if self.record_base64 is None:
-            if self.record is None:
-                raise InputError("give the record as 'record' or as 'record_base64'")
-            return plain_text(self.record)
+    def _content(self) -> bytes | None:
+        """Return the file in the request, or None if it contains none."""
         try:
-            return decoded(base64.b64decode(self.record_base64, validate=True))
+            return None if self.record_base64 is None else base64.b64decode(self.record_base64, validate=True)
         except (binascii.Error, ValueError) as error:
             raise InputError("is not valid Base64", subject="field 'record_base64'") from error
+
+    def _text(self) -> str:
+        content = self._content()
+        if content is None and self.record is None:
+            raise InputError("give the record as 'record' or as 'record_base64'")
+        return plain_text(self.record or "") if content is None else decoded(content)
+
+    def _stored(self, chosen: Variant | None) -> Iterator[tuple[int, GameRecord]] | None:
+        """Return the numbered games of a collection, or None if the request contains a record."""
+        source = SHIPPED if self.shipped else self._content()
+        return None if source is None or not is_sqlite(source) else _games_of(source, chosen)
 
     def _chosen(self) -> Variant | None:
         return self.game() if self.rules is not None or self.variant else None
 
     def games(self) -> dict[int, str]:
         """Return the names of the first games of a file with several games, keyed by their numbers."""
-        text, chosen = self._text(), self._chosen()
-        kind = kind_of(text, ruled=chosen is not None)
-        found = {} if kind is None else dict(islice(kind.games(text, chosen), _LISTED_GAMES))
+        chosen = self._chosen()
+        games: Iterable[tuple[int, GameRecord | InputError]] | None = self._stored(chosen)
+        if games is None:
+            kind = kind_of(text := self._text(), ruled=chosen is not None)
+            games = () if kind is None else kind.games(text, chosen)
+        found = dict(islice(games, _LISTED_GAMES))
         return {number: _name_of(game) for number, game in found.items()} if len(found) > 1 else {}
 
     def record_and_rules(self) -> tuple[GameRecord, Variant]:
-        """Return the record and its rules. Rules given in the request take precedence."""
-        text, chosen = self._text(), self._chosen()
-        kind = kind_of(text, ruled=chosen is not None)
-        try:
-            if kind is None or (self.number is None and kind is not ARCHIVE):
-                record = read_fitting_record(text, chosen, "")
-            else:
-                record = self._numbered(text, kind, chosen)
-        except NoRulesError as error:
-            raise InputError(str(error), remedy="choose one above the record") from error
+        """Return the record and its rules. Rules given in the request take precedence over those of a record.
+
+        In a collection, they select the games.
+        """
+        chosen = self._chosen()
+        if (stored := self._stored(chosen)) is not None:
+            record = self._found(stored)
+        else:
+            record = self._read(self._text(), chosen)
         if len(record.moves) > MOST_MOVES:
             raise InputError(f"the record has {len(record.moves):,} moves, but at most {MOST_MOVES:,} are shown")
         return record, as_variant(record.variant or "")
 
-    def _numbered(self, text: str, kind: RecordKind, chosen: Variant | None) -> GameRecord:
-        games = kind.games(text, chosen)
+    def _read(self, text: str, chosen: Variant | None) -> GameRecord:
+        kind = kind_of(text, ruled=chosen is not None)
+        try:
+            if kind is None or (self.number is None and kind is not ARCHIVE):
+                return read_fitting_record(text, chosen, "")
+            try:
+                return self._found(kind.games(text, chosen))
+            except NoRulesError:
+                return self._found(kind.games(text, chosen or fitting_rules(text)))
+        except NoRulesError as error:
+            raise InputError(str(error), remedy="choose one above the record") from error
+
+    def _found(self, games: Iterable[tuple[int, GameRecord | InputError]]) -> GameRecord:
         found = next((game for number, game in games if self.number in (None, number)), None)
-        if isinstance(found, NoRulesError) and chosen is None:
-            return self._numbered(text, kind, fitting_rules(text))
         if found is None:
-            raise InputError(f"contains no game {self.number}", subject="record")
+            raise InputError(f"contains no game {self.number or 'under these rules'}", subject="record")
         if isinstance(found, InputError):
             raise found
         return found
+
+
+def _games_of(source: Path | bytes, only: Variant | None) -> Iterator[tuple[int, GameRecord]]:
+    with open_collection(source, "the collection") as collection:
+        for number, (_, _, game) in enumerate(collection.games(only=only), 1):
+            yield number, game
 
 
 def _name_of(game: GameRecord | InputError) -> str:

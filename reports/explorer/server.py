@@ -21,6 +21,7 @@ from tablut.cli.people import Live, PeopleConsole
 from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import Reply
 from tablut.errors import InputError
+from tablut.play.collection_file import SHIPPED
 from tablut.results import Result
 from tablut.work.machine import listen
 
@@ -127,8 +128,9 @@ class ServeRequest(Request):
     port: int = Option(8137, "Port; 0 for any free port.", least=0, most=65535)
     browser: bool = Option(True, "Whether to open the address in a browser on a desktop.", "--browser/--no-browser")
     tablebase: tuple[str, ...] = Option((), "Tablebase to show; may be repeated.", metavar="STORE")
-    games: Path | None = Option(
-        None, "Collection of games. The moves played in the position are shown beside the board."
+    games: Path = Option(
+        SHIPPED,
+        "Collection whose moves are shown beside the board, or shipped for the built-in games.",
     )
     player: tuple[str, ...] = Option((), "Python class to play against; may be repeated.", metavar="MODULE:CLASS")
     searches: int | None = Option(None, "Number of parallel searches. [default: half of the cores]", least=1, most=64)
@@ -152,9 +154,8 @@ def serve_command(request: ServeRequest) -> Reply:
     settings = Settings(host=host, stores=request.tablebase, games=request.games, players=request.player, **chosen)
     for name in request.player:
         chooser_of(named_object(name))  # report a wrong class now
-    if request.games is not None:
-        with open_collection(request.games):
-            pass  # report a wrong file now
+    with open_collection(request.games):
+        pass  # report a wrong file now
     listener = listen(host, request.port)
     address = address_of(listener, host)
     live = Live()

@@ -5,6 +5,7 @@
     python -m reports.studies.sources endings STORE > reports/data/endings/NAME.json
     python -m reports.studies.sources walk STORE PLIES > reports/data/walks/NAME.json
     python -m reports.studies.sources trees > reports/data/puzzles/trees.json
+    python -m reports.studies.sources effort > reports/data/puzzles/effort.json
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from reports.puzzles import PuzzleEffort, PuzzleEfforts
 from reports.studies.puzzle_trees import puzzle_tree
 from retrograde.answers import (
     LongestResult,
@@ -30,7 +32,7 @@ from retrograde.answers import (
     info_of,
 )
 from retrograde.proofs import ProofLimits
-from retrograde.puzzles.puzzle_file import COLLECTION, read_puzzles
+from retrograde.puzzles.puzzle_file import COLLECTION, Puzzle, read_puzzles
 from retrograde.puzzles.puzzle_game import PuzzleTrees
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import Tablebase
@@ -38,12 +40,16 @@ from retrograde.tablebase.querying import Listed, TableQuery, list_positions
 from retrograde.tablebase.store import open_store, tier_name, values_digest
 from tablut.board import Board
 from tablut.errors import InputError
+from tablut.play.search.limits import Choice, SearchLimits
+from tablut.play.search.searcher import Searcher
 from tablut.position import SIDES, Position, SideName, square_name
 from tablut.provenance import commit, origin
 from tablut.results import Result
 
 _FORMAT: Final = "tablut-published-tables"
 _VERSION: Final = 1
+_NODES: Final = 200_000
+"""Maximum number of nodes of the search that looks for a puzzle's first move."""
 
 
 def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
@@ -191,7 +197,24 @@ def trees() -> Result:
     return PuzzleTrees(file=COLLECTION, nodes=sum(len(tree.nodes) for tree in found), puzzles=found)
 
 
-SOURCES: dict[str, Callable[..., Result]] = {"endings": endings, "walk": walked, "trees": trees}
+def effort() -> Result:
+    """Return the number of nodes after which the engine finds the first move of each shipped puzzle."""
+    found = [_effort(puzzle) for puzzle in read_puzzles(COLLECTION) if puzzle.first]
+    return PuzzleEfforts(limit=_NODES, puzzles=found)
+
+
+def _effort(puzzle: Puzzle) -> PuzzleEffort:
+    """Return the number of nodes from which on the engine's choice is always right, without a tablebase."""
+    board = Board(puzzle.variant, puzzle.position)
+    searcher, choices = Searcher(board.variant, hash_mib=16), list[Choice]()
+    searcher.observer = choices.append
+    choices.append(searcher.search(board, SearchLimits(nodes=_NODES)))
+    right = [choice.move in (puzzle.first or ()) for choice in choices]
+    wrong = len(right) - 1 - right[::-1].index(False) if False in right else -1
+    return PuzzleEffort(id=puzzle.id, nodes=choices[wrong + 1].nodes if right[-1] else None)
+
+
+SOURCES: dict[str, Callable[..., Result]] = {"endings": endings, "walk": walked, "trees": trees, "effort": effort}
 
 if __name__ == "__main__":
     name, *arguments = sys.argv[1:]

@@ -19,7 +19,7 @@ from tablut.cli.requests import Option
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, interruptible
 from tablut.cli.streams import AS_JSON, complain, read_line, write_output
 from tablut.errors import InputError, MachineError
-from tablut.play.bridges.factory import front_of, name_of, player_for
+from tablut.play.bridges.factory import front_of, name_of, names_object, player_for, player_from_name
 from tablut.play.player_requests import (
     BudgetRequest,
     ControlRequest,
@@ -389,7 +389,13 @@ def engine_command(request: EngineRequest) -> Reply:
         raise InputError(
             "sets the limits of each move itself", subject=f"--protocol {protocol}", remedy="leave the limits out"
         )
-    engine = EngineSession(_print, options)
+    own = None
+    if names_object(request.player):
+        from tablut.play.bridges.objects import chooser_of, named_object
+
+        chooser_of(named_object(request.player))  # reports a wrong class now
+        own = partial(player_from_name, request.player)
+    engine = EngineSession(_print, options, own)
     result = _Engine(
         variant=engine.variant,
         commands=list(COMMANDS),
@@ -398,7 +404,7 @@ def engine_command(request: EngineRequest) -> Reply:
     )
     reply = Reply(result, lambda _: None, seed=request.seed)
     if not AS_JSON.get():
-        front = None if protocol == "uci" else front_of(protocol)(_print, options, limits)
+        front = None if protocol == "uci" else front_of(protocol)(_print, options, limits, own)
         _obey(front or engine, request.line or _lines())
     return reply
 

@@ -24,6 +24,7 @@ from tablut.errors import InputError, MachineError, input_failure, output_failur
 from tablut.formats.game_text import GameRecord, player_name
 from tablut.formats.native import parsed_move
 from tablut.play.collection_file import COLLECTION, CollectionFile, begin_file, finish_file, is_sqlite, open_file
+from tablut.play.openings import NamedOpening, opening_of
 from tablut.position import Move, Position
 from tablut.records import decoded
 from tablut.replay import MOST_PLIES, read_games, replay
@@ -416,6 +417,7 @@ class PositionGames(Result):
     ended: int
     moves: list[PlayedMove]
     games: list[PlayedGame]
+    opening: NamedOpening | None = None
 
 
 _REFERENCE: Final = ("file", "number", "white", "black", "date", "result")
@@ -425,11 +427,11 @@ _REFERENCE: Final = ("file", "number", "white", "black", "date", "result")
 class Collection:
     """A collection that several threads can read; see `open_collection`. All data are compared with their digests."""
 
-    def __init__(self, path: Path, file: CollectionFile) -> None:
+    def __init__(self, shown: str, file: CollectionFile) -> None:
         self._file, self._rules = file, dict[int, Variant]()
         with file.detecting():
             for number, name, toml in file.rules:
-                self._rules[number] = parse_variant(toml, name=name, origin=str(path))
+                self._rules[number] = parse_variant(toml, name=name, origin=shown)
                 if name in variant_names() and (shipped := shipped_variant(name)).same_game(self._rules[number]):
                     self._rules[number] = shipped
 
@@ -456,12 +458,19 @@ class Collection:
         with self._file.detecting():
             return dict(Counter(self._rules[row[1]].name for row in self._file.rows("games")))
 
-    def games(self, variant: Variant | None = None) -> Iterator[tuple[str, int, GameRecord]]:
-        """Yield all games, each with its file name and its number in that file."""
+    def games(
+        self, variant: Variant | None = None, *, only: Variant | None = None
+    ) -> Iterator[tuple[str, int, GameRecord]]:
+        """Yield all games, or ``only`` those under the given rules, each with its file name and its number in the file.
+
+        A given variant replaces the rules of the games.
+        """
         for _, rules, file, number, white, black, date, result, start, moves in self._file.rows("games"):
             try:
                 with self._file.detecting():
                     own = variant or self._rules[rules]
+                    if only is not None and not own.same_game(only):
+                        continue
                     played = tuple(parsed_move(word, own.size) for word in moves.split())
                     position = None if start is None else Position.parse(start, own.size)
                     winner = _RESULTS[_RESULTS.index(result)]
@@ -502,6 +511,7 @@ class Collection:
                 ended=int((visits["move"] == _ENDED).sum()),
                 moves=sorted(played, key=lambda move: -move.games),
                 games=[self._reference(int(visit["game"]), int(visit["ply"])) for visit in visits[first[:most]]],
+                opening=opening_of(board),
             )
 
     def _reference(self, game: int, ply: int) -> PlayedGame:
@@ -525,10 +535,10 @@ def _played_move(mover: str, same: list[Move], results: list[int]) -> PlayedMove
 
 
 @contextmanager
-def open_collection(path: Path, shown: str = "") -> Iterator[Collection]:
+def open_collection(source: Path | bytes, shown: str = "") -> Iterator[Collection]:
     """Open a collection for reading, and close it at the end of the context. A damaged file raises `DamagedError`.
 
-    Errors name the collection as ``shown``, by default by its path.
+    The collection is a file, the content of a file, or `SHIPPED`. Errors name it as ``shown``, by default by its path.
     """
-    with open_file(path, shown or f"collection {str(path)!r}") as file:
-        yield Collection(path, file)
+    with open_file(source, shown := shown or f"collection {str(source)!r}") as file:
+        yield Collection(shown, file)

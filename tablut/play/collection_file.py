@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -42,10 +45,27 @@ _KIND: Final = 0x54414647
 """The ``application_id`` of the SQLite file."""
 _VERSION: Final = 1
 """The ``user_version`` of the SQLite file."""
+_MAGIC: Final = b"SQLite format 3\0"
+SHIPPED: Final = Path("shipped")
+"""Name of the built-in collection. A file with this name takes precedence."""
+SHIPPED_FILE: Final = files("tablut.play").joinpath("data", "shipped.games.xz")
+"""File of the built-in collection: self-play games of the engine, made by `reports.studies.openings`."""
+
+
+@cache
+def _shipped() -> bytes:
+    return lzma.decompress(SHIPPED_FILE.read_bytes())
+
+
+def is_shipped(path: Path) -> bool:
+    """Return whether a path names the built-in collection."""
+    return path == SHIPPED and not path.exists()
 
 
 def _header(path: Path) -> bytes:
     """Return the header of an SQLite file, or nothing for any other file."""
+    if is_shipped(path):
+        return _shipped()[:100]
     try:
         if not path.is_file() and path.exists():  # a folder, a pipe or a device
             return b""
@@ -54,12 +74,12 @@ def _header(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         failure = error if isinstance(error, OSError) else OSError(22, str(error))
         raise input_failure(f"file {excerpt(str(path))}", failure) from error
-    return head if head.startswith(b"SQLite format 3\0") else b""
+    return head if head.startswith(_MAGIC) else b""
 
 
-def is_sqlite(path: Path) -> bool:
-    """Return whether a file is an SQLite file rather than text. Raise `InputError` if the file cannot be read."""
-    return bool(_header(path))
+def is_sqlite(file: Path | bytes) -> bool:
+    """Return whether a file, or its content, is SQLite rather than text. Raise `InputError` if it cannot be read."""
+    return file.startswith(_MAGIC) if isinstance(file, bytes) else bool(_header(file))
 
 
 def is_collection(path: Path) -> bool:
@@ -172,23 +192,37 @@ class CollectionFile:
                 pass
 
 
-@contextmanager
-def open_file(path: Path, shown: str) -> Iterator[CollectionFile]:
-    """Open the file of a collection for reading, and close it at the end of the context. Errors name it as ``shown``.
+def _connected(source: Path | bytes) -> sqlite3.Connection:
+    """Return a connection for reading a file, or the content of one."""
+    if isinstance(source, Path):
+        address = f"{source.absolute().as_uri()}?mode=ro&immutable=1"
+        return sqlite3.connect(address, uri=True, check_same_thread=False)
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.deserialize(source)
+    return connection
 
-    The size of the file, the rule sets and the list of digests are checked now, and rows when they are read.
+
+@contextmanager
+def open_file(source: Path | bytes, shown: str) -> Iterator[CollectionFile]:
+    """Open a collection for reading, and close it at the end of the context. Errors name it as ``shown``.
+
+    The collection is a file, or the content of a file. The size of the file, the rule sets and the list of digests are
+    checked now, and rows when they are read.
     """
-    header, named = _header(path), f"file {str(path)!r}"
-    if not header:
+    named = shown if isinstance(source, bytes) else f"file {str(source)!r}"
+    if isinstance(source, Path) and is_shipped(source):
+        source = _shipped()
+    header = source[:100] if isinstance(source, bytes) else _header(source)
+    if not header.startswith(_MAGIC):
         remedy = "make one with `tablut games RECORD --into COLLECTION`"
         raise InputError("is not a collection of games", subject=named, remedy=remedy)
-    if not is_collection(path):
+    if int.from_bytes(header[68:72], "big") != _KIND:
         raise InputError("is an SQLite file, but not a collection of games", subject=named)
     check_version(shown, int.from_bytes(header[60:64], "big"), _VERSION)
     page = int.from_bytes(header[16:18], "big")
     size = int.from_bytes(header[28:32], "big") * (page if page > 1 else 1 << 16)  # 1 stands for 65,536
-    if size != (found := path.stat().st_size):
+    found = len(source) if isinstance(source, bytes) else source.stat().st_size
+    if size != found:
         raise DamagedError(f"is damaged (it has {found:,} bytes instead of {size:,})", subject=shown)
-    address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-    with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
+    with closing(_connected(source)) as connection:
         yield CollectionFile(connection, shown)

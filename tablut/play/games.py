@@ -25,7 +25,7 @@ from tablut.play.collection import (
     open_collection,
     write_collection,
 )
-from tablut.play.collection_file import is_sqlite
+from tablut.play.collection_file import SHIPPED, is_sqlite
 from tablut.records import ARCHIVE, decoded, kind_of, read_archive
 from tablut.replay import ArchivedGameResult, ArchiveResult, archive_result, fitting_rules, replay_archive
 from tablut.results import Result
@@ -56,8 +56,10 @@ class GamesRequest(Request):
     """The request of ``tablut games``."""
 
     sources: tuple[str, ...] = Argument(
-        "FILE...",
-        "Archives, records, collections and folders of these, or - for an archive on standard input.",
+        "[FILE]...",
+        "Archives, records, collections and folders of these, or - for an archive on standard input. [default: the "
+        "built-in collection, which is also named shipped]",
+        (),
     )
     variant: str | None = variant_field(help=_RULES)
     repetition: Literal["judge", "ignore"] = Option("judge", "Apply the repetition rule, or ignore it.")
@@ -81,9 +83,12 @@ def games_command(request: GamesRequest) -> Reply:
     For other files, and with --position or --player, the command shows which moves were played in a
     position, their results, and the games. Positions that differ only by a symmetry of the rules
     count as one. With --into, it writes all games to a collection, which makes such queries fast.
+    Without a file, it shows games that the engine has played against itself.
     """
     sources, into, position, player = request.sources, request.into, request.position, request.player
-    rules = None if request.variant is None else load_variant(request.variant)
+    variant = request.variant if sources else request.variant or "ashton"
+    sources = sources or (str(SHIPPED),)
+    rules = None if variant is None else load_variant(variant)
     if into is not None:
         _refuse_given(("position", "player", "most", "repetition"), "has no effect on a collection that is written")
         return _collected(into, sources, rules, None)
@@ -236,6 +241,8 @@ def _show_played(console: PeopleConsole, board: Board, result: AnsweredGames) ->
     console.board(board.variant, board.position.rows())
     ended = f"; {result.ended:,} ended here" if result.ended else ""
     console.print(f"{result.variant}, {board.turn} to move: {plural(result.total, 'game')}{ended}", style="bold")
+    if result.opening is not None:
+        console.print(Text(f"{result.opening.name} ({result.opening.source})"), soft_wrap=True)
     table = Table(label("move"), *map(number, ("games", "white", "draw", "black", "score")), label("95 % interval"))
     for move in result.moves:
         counts = [f"{count:,}" for count in (move.games, move.white, move.draw, move.black)]

@@ -24,7 +24,7 @@ from tablut.play.players.registry import BOOK, check_limits, check_lines, once, 
 from tablut.play.search.limits import MATE, MAX_PLY, MOST_LINES, PROVEN, Clock, SearchLimits, repeats
 from tablut.play.thinking import RunningSearch, WinSearcher
 from tablut.position import Move, SideName
-from tablut.variants import load_variant, variant_names
+from tablut.variants import Variant, load_variant, variant_names
 from tablut.work.files import excerpt
 from tablut.work.machine import check_memory
 
@@ -45,6 +45,10 @@ COMMANDS: Final = (
 )
 _MOST: Final = 10**12
 _NUMBER = re.compile(r"[+-]?[0-9]{1,400}", re.ASCII)
+
+
+OwnPlayer = Callable[[Variant, PlayerOptions], Player]
+"""Type of a function that makes a player, such as an object of a user's class."""
 
 
 class EngineOptions(NamedTuple):
@@ -147,7 +151,8 @@ class LineProtocol(ABC):
 class EngineSession(LineProtocol):
     """Engine session, which executes the lines of the UCI-like protocol and writes the responses.
 
-    ``write`` writes a line. Several threads call this function, but never at the same time.
+    ``write`` writes a line. Several threads call this function, but never at the same time. ``own`` makes the player
+    that the initial options name, if it is not a registered one; clients cannot name others.
 
     Examples
     --------
@@ -167,11 +172,18 @@ class EngineSession(LineProtocol):
 
     sets: ClassVar[dict[str, tuple[str, ...]]] = {"position": ("position",), "ucinewgame": ("position",)}
 
-    def __init__(self, write: Callable[[str], None], options: EngineOptions = EngineOptions()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        options: EngineOptions = EngineOptions(),  # noqa: B008
+        own: OwnPlayer | None = None,
+    ) -> None:
         super().__init__()
         self._written = write
         self._lock = threading.Lock()
         self._options = options
+        self._own = {} if own is None else {options.player: own}
+        self._players = (*player_names(), *self._own)
         self._variant = load_variant(options.variant)
         self._board, self._begun = Board(self._variant), _START
         self._player: Player | None = None
@@ -282,7 +294,7 @@ class EngineSession(LineProtocol):
             value = getattr(self._options, name)
             value = str(value).lower() if isinstance(value, bool) else str(value) or "<empty>"
             if name == "player":
-                kind += "".join(f" var {player}" for player in player_names())
+                kind += "".join(f" var {player}" for player in self._players)
             self._write(one_line(f"option name {name} {kind} default {value}"))
         self._info(f"variants: {' '.join(variant_names())}, or the path of a TOML file; current: {self._variant.name}")
         self._write("uciok")
@@ -324,7 +336,8 @@ class EngineSession(LineProtocol):
     def _check(self, options: EngineOptions) -> None:
         """Raise InputError for invalid options, without loading the player or the tables."""
         load_variant(options.variant)
-        spec_of(options.player)
+        if options.player not in self._players:
+            spec_of(options.player)
         check_lines(options.player, options.multipv, "multipv")
         check_memory("hash", options.hash)
         settings = parse_settings(_words(options.settings))
@@ -354,7 +367,9 @@ class EngineSession(LineProtocol):
 
     def _made(self, options: PlayerOptions) -> Player:
         plain, book = options.split_book()
-        player = ready_player(self._options.player, self._variant, plain)
+        name = self._options.player
+        own = self._own.get(name)
+        player = ready_player(name, self._variant, plain) if own is None else own(self._variant, plain)
         if not book:
             return player
         from tablut.play.book import BookPlayer

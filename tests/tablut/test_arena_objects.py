@@ -248,3 +248,34 @@ def test_a_choice_with_parts_that_are_no_numbers_loses_the_game(change: dict[str
     for player, lost in ((sound, 0), (bot, 2)):
         summary = play_match(NAME, player, "random@nodes=1", games=2, limits=SearchLimits(nodes=1)).summary
         assert summary.lost_by_fault == (lost, 0)
+
+
+def test_a_class_answers_the_protocols_but_only_the_one_named_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "enginebot.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    move = str(first(Board(NAME), ONE))
+
+    def told(player: str, *lines: str, protocol: str = "uci") -> list[str]:
+        words = [word for line in lines for word in ("--line", line)]
+        assert run(["engine", "-v", NAME, "--player", player, "--protocol", protocol, *words]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    choose = "setoption name player value"
+    out = told("enginebot:Bot", "uci", "go nodes 1", f"{choose} random", f"{choose} enginebot:Bot", "go movetime 50")
+    assert any(line.startswith("option name player") and line.endswith("default enginebot:Bot") for line in out)
+    assert [line for line in out if line.startswith("bestmove")] == [f"bestmove {move}"] * 2
+    out = told("enginebot:Bot", f"{choose} enginebot:Failing", "go nodes 1")
+    assert "'enginebot:Failing': does not exist" in out[0]
+    assert out[-1] == f"bestmove {move}"
+    # An error of the class is reported with its place, and any legal move is made.
+    moves = " ".join(str(found) for found in play_match(NAME, first, first, games=1).played[0].game.moves[:3])
+    out = told("enginebot:Failing", f"position startpos moves {moves}", "go nodes 1")
+    assert "IndexError: list index out of range (enginebot.py, line 12)" in out[0]
+    assert out[-1].removeprefix("bestmove ") != "none"
+    assert told("enginebot:Bot", "go nodes 1", protocol="taflzero")[-1] == f"bestmove {move.replace('-', '')}"
+    for wrong, why in (("enginebot:LEVEL", "expected a class"), ("enginebot:None_", "cannot be imported")):
+        assert run(["engine", "--player", wrong, "--line", "uci"]) == 2
+        assert why in capsys.readouterr().err

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import json
+import re
 import shutil
 import sqlite3
 from collections import Counter
@@ -12,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
+from importlib import resources
 from pathlib import Path
 from random import Random
 
@@ -26,10 +29,12 @@ from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, UseError, input_failure
 from tablut.play.book import BookOpenings
 from tablut.play.collection import Collection, PositionGames, key_of, open_collection, write_collection
-from tablut.play.collection_file import finish_file
+from tablut.play.collection_file import SHIPPED, SHIPPED_FILE, finish_file
+from tablut.play.openings import named_openings, opening_of
 from tablut.position import Move, Position
 from tablut.records import write_line, write_record
 from tablut.variants import Variant, load_variant
+from tablut.variants.schema import parse_variant
 from tablut.work.progress import Observer
 from tablut.work.sealed_records import DamagedError
 from tests.support.effort import examples
@@ -627,3 +632,73 @@ def test_a_book_is_played_from_and_drawn_from(tmp_path: Path, capsys: pytest.Cap
         assert named in capsys.readouterr().err
     with pytest.raises(InputError, match=r"contains games of brandubh, not of ashton$"):
         BookOpenings(book).of_pair(load_variant("ashton"), 0)
+
+
+# -- the collection that ships, and the names of openings --------------------------------------
+
+
+def test_the_shipped_collection_is_as_it_is_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = SHIPPED_FILE.read_bytes()
+    about = json.loads(Path(str(SHIPPED_FILE)).with_suffix(".json").read_text(encoding="utf-8"))
+    assert len(content) <= 3_000_000
+    assert hashlib.sha256(content).hexdigest() == about["sha256"]
+    with open_collection(SHIPPED) as collection:
+        counts = collection.counts()
+        games = {(game.variant.name, game.moves) for _, _, game in collection.games() if game.variant}
+    assert counts == {name: found["games"] for name, found in about["games"].items()}
+    assert counts.keys() == {"ashton", "brandubh", "copenhagen"}
+    assert min(Counter(name for name, _ in games).values()) >= 2000  # different ones
+    assert run(["games", "-v", "brandubh", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["total"] == counts["brandubh"]
+    assert sum(move["games"] for move in answer["moves"]) == answer["total"]
+    assert run(["games", "shipped", "-v", "ashton", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["total"] == counts["ashton"]
+    assert run(["games", "-v", "mcgill"]) == 2
+    assert "contains games of ashton, brandubh, copenhagen, not of mcgill" in capsys.readouterr().err
+    assert run(["verify", "shipped"]) == 0
+    capsys.readouterr()
+    assert run(["book", "make", str(tmp_path / "own.book"), "shipped", "--plies", "3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["games"] == counts
+
+
+def test_the_content_of_a_collection_answers_like_its_file(games: list[Board], collection: Path) -> None:
+    board = Board(games[0].variant)
+    with open_collection(collection.read_bytes(), "this") as content, open_collection(collection) as file:
+        assert content.answer(board) == file.answer(board)
+        assert [*content.games(only=games[0].variant)] == [*file.games()]
+        assert not [*content.games(only=load_variant("brandubh"))]
+    with pytest.raises(InputError, match=r"^this: is not a collection"), open_collection(b"nothing", "this"):
+        pass
+
+
+def test_named_openings_are_recognised_on_every_side_of_the_board() -> None:
+    for name in ("copenhagen", "fetlar"):
+        variant = load_variant(name)
+        names = named_openings(variant)
+        assert len(names) == 36  # every line has its own position
+        for opening in names.values():
+            assert opening.link.startswith("http")
+            for symmetry in variant.symmetries:
+                board = Board(variant).transform(symmetry)
+                for move in opening.moves:
+                    found = Move.parse(move, board.size)
+                    board.push(Move(symmetry.table[found.start], symmetry.table[found.target], board.size))
+                assert opening_of(board) == opening
+                board.push(next(iter(board.legal_moves)))
+                known = opening_of(board)  # the opening of the game stays, unless the move leads to another one
+                assert known is not None
+                assert known == opening or len(known.moves) == board.ply
+    assert opening_of(Board("copenhagen")) is None
+    assert not named_openings(load_variant("brandubh"))
+    # Your own rules can have the same start and forbid some of the moves: here h3 and g3 are in camps.
+    text = resources.files("tablut.variants").joinpath("data", "copenhagen.toml").read_text(encoding="utf-8")
+    terrain = text.split('"""')[1]
+    rows = terrain.split("\n")
+    rows[9] = "...AAAAA..."
+    own = re.sub(r"(?m)^(fort|encirclement|shieldwall) = .*\n", "", text.replace(terrain, "\n".join(rows), 1))
+    own += "\n[camps]\nhostile = false\nshelter = false\ninert = []\n"
+    variant = parse_variant(own, name="own", origin="own")
+    assert variant.start_position == load_variant("copenhagen").start_position
+    assert {opening.name for opening in named_openings(variant).values()} >= {"Dutch Opening"}
+    assert len(named_openings(variant)) < 12

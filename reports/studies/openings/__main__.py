@@ -24,6 +24,7 @@ from reports.studies.openings.deciding import (
 from reports.studies.openings.guided import GuidedWork, given_moves
 from reports.studies.openings.joining import adopt
 from reports.studies.openings.outline import LEAST, read_outline, write_outline
+from reports.studies.openings.selfplay import plan, ship
 from reports.studies.rendered import PageRequest, rendered
 from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.proof_tree import FIRST_PART
@@ -33,16 +34,19 @@ from retrograde.proofs.table import INFINITE
 from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from tablut.board import Board
 from tablut.cli.command import Group
-from tablut.cli.options import threads_field
+from tablut.cli.options import seed_field, threads_field
 from tablut.cli.requests import Option, Request
 from tablut.cli.runtime import Reply, progress, typed
 from tablut.cli.shell import main
 from tablut.engine import engine_for
 from tablut.errors import InputError
+from tablut.play.arena import MatchReport, play_match
 from tablut.provenance import Provenance, commit, origin
 from tablut.results import Result
+from tablut.variants import load_variant
 from tablut.work.clocks import wall_clock
 from tablut.work.files import store_path, write_bytes, write_text
+from tablut.work.progress import plural
 from tablut.work.run import LocalScheduler
 from tablut.work.sealed_records import DataFile, check_data
 
@@ -55,6 +59,8 @@ NAME = "python -m reports.studies.openings"
 CERTIFICATE: Final = "certificate.jsonl.gz"
 _SHIPPED: Final = 5_000_000
 """Maximum size in bytes of a file that is kept with the study."""
+_SHIPPED_GAMES: Final = ("ashton", "brandubh", "copenhagen")
+"""Rule sets whose games the toolkit ships."""
 _SMALL: Final = 64 << 10
 """Maximum size in bytes of the certificates that are kept for openings about which there is no claim."""
 _SHORT: Final = 2_000_000
@@ -398,6 +404,42 @@ def walk_command() -> Reply:
 
     result = walk()
     return Reply(result, lambda console: console.print(f"{len(result.nodes)} positions (printed with --json)"))
+
+
+class _Played(Result):
+    games: dict[str, int]
+    shipped: bool
+
+
+class PlayRequest(Request):
+    """The parameters of the command."""
+
+    variants: tuple[str, ...] = Option((), f"Rule sets. [default: {', '.join(_SHIPPED_GAMES)}]", "--variant", "-v")
+    store: str = Option(..., "Folder of the games. Games already stored are not played again.", metavar="DIR")
+    games: int = Option(2020, "Number of games for each rule set.", least=1)
+    nodes: int = Option(3000, "Number of nodes for each move.", least=1)
+    seed: int = seed_field("Seed of the drawn moves.", 1)
+    ship: bool = Option(False, "Write the games to the collection that the toolkit ships.")
+
+
+@app.command("play")
+def play_command(request: PlayRequest) -> Reply:
+    """Play games of the engine with itself, in which it draws the first moves among the best ones."""
+    began, folder, played = wall_clock(), store_path(request.store), dict[str, MatchReport]()
+    variants = [*map(load_variant, request.variants or _SHIPPED_GAMES)]
+    with progress("play") as observer:
+        observer.begin("games", request.games * len(variants))
+        for rules in variants:
+            match = plan(rules, request.games, request.nodes, request.seed)
+            played[rules.name] = play_match(match, folder=folder / rules.name, watch=lambda _: observer.advance())
+    if request.ship:
+        parameters: dict[str, object] = request.among(["games", "nodes"])
+        seconds = round(wall_clock() - began)
+        with progress("ship") as observer:
+            ship(folder, played, origin(typed(), parameters, request.seed, seconds, commit=commit()), observer)
+    result = _Played(games={name: len(report.played) for name, report in played.items()}, shipped=request.ship)
+    lines = [f"{name}: {plural(number, 'game')}" for name, number in result.games.items()]
+    return Reply(result, lambda console: console.print("\n".join(lines)), seed=request.seed)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,11 @@ def program_of(name: str) -> tuple[type[Words], str] | None:
     return dict(zip(PROTOCOLS, (UciWords, OtepWords, TaflZeroWords, HtpWords), strict=True))[protocol], command
 
 
+def names_object(name: str) -> bool:
+    """Return whether a player's name is that of a Python object, ``MODULE:NAME``."""
+    return program_of(name) is None and _OBJECT.fullmatch(name) is not None
+
+
 def front_of(protocol: str) -> type[Front]:
     """Return the class that implements a third-party protocol for the toolkit's engine."""
     from tablut.play.bridges.htp import HtpFront
@@ -70,7 +75,7 @@ def player_from_name(
         player = player_from_name(name, variant, plain, idle, ready=ready, given=given)
         return BookPlayer(player, variant, book, options.seed)
     found = program_of(name)
-    if given is not None or (found is None and _OBJECT.fullmatch(name)):
+    if given is not None or names_object(name):
         from tablut.play.bridges.objects import PythonPlayer, named_object
 
         return PythonPlayer(named_object(name) if given is None else given, name, variant, options)

@@ -20,7 +20,7 @@ from tablut.formats.reading import read_move, write_fen, write_fen_move
 from tablut.play.bridges.programs import Process, ProgramAnswer, Words, built_in, opening_of
 from tablut.play.players import Choice
 from tablut.play.players.registry import once
-from tablut.play.protocol import EngineOptions, EngineSession, LineProtocol
+from tablut.play.protocol import EngineOptions, EngineSession, LineProtocol, OwnPlayer
 from tablut.play.search.limits import MATE, Clock, SearchLimits, TimeControl
 from tablut.position import Move, Position, SideName
 from tablut.variants import Variant
@@ -232,10 +232,16 @@ class Front(LineProtocol):
     refusal: ClassVar[str]
     """Format of the line that reports why a line was refused."""
 
-    def __init__(self, write: Callable[[str], None], options: EngineOptions, limits: SearchLimits | None) -> None:
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        options: EngineOptions,
+        limits: SearchLimits | None,
+        own: OwnPlayer | None = None,
+    ) -> None:
         super().__init__()
         self._write, self._limits = write, limits
-        self._session = EngineSession(self._translate, options)
+        self._session = EngineSession(self._translate, options, own)
         self.finish, self.leave = self._session.finish, self._session.leave
         self._board = self._session.board
         self._greet()

@@ -87,7 +87,7 @@ def test_the_rating_counts_the_first_attempt(page: Any) -> None:
     first = page.evaluate(STANDING)
     assert first["count"] == first["streak"] == 1
     puzzle = page.request.get("/api/puzzles/brandubh-01").json()["puzzle"]
-    worth = 800 + 220 * puzzle["grade"] + 30 * (puzzle["plies"] // 2)
+    worth = 900 + 90 * math.log2(1 + puzzle["nodes"] / 50) + 40 * (puzzle["plies"] // 2)
     assert (first["rating"], first["deviation"]) == pytest.approx(glicko(1500, 350, 0.06, worth, 120), abs=0.5)
     page.click("#again")
     page.wait_for_selector("text=Find the first move.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from reports.studies.openings import __main__ as module
-from reports.studies.openings import deciding, guided, walking
+from reports.studies.openings import deciding, guided, selfplay, walking
 from reports.studies.openings.__main__ import CERTIFICATE, NAME, app
 from reports.studies.openings.deciding import DATA, GAME, Decided, Opening, Strategy, openings
 from reports.studies.openings.guided import GuidedWork, given_moves
@@ -24,6 +25,7 @@ from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import Engine, engine_for
 from tablut.engine.engine import position_keys
+from tablut.play.collection import open_collection
 from tablut.position import Move, Position
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import load_variant
@@ -368,3 +370,36 @@ def test_a_proof_of_a_board_with_fewer_men_agrees_with_the_tables_that_ship() ->
         assert dtm is not None, text
         assert dtm <= plies, text
     assert len(few) > 100
+
+
+def test_games_of_the_engine_are_repeated_continued_and_shipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play = ["play", "-v", "brandubh", "-v", "ashton-5-4v2", "--nodes", "60"]
+
+    def games(folder: Path) -> dict[str, str]:
+        return {
+            str(path.relative_to(folder)): path.read_text(encoding="utf-8").partition("\n\n")[2]
+            for path in folder.rglob("*.txt")
+        }
+
+    for name, numbers in (("one", ("2", "6")), ("two", ("6",))):
+        for number in numbers:
+            assert run([*play, "--games", number, "--store", str(tmp_path / name)], app, NAME) == 0
+    found = games(tmp_path / "one")
+    assert found == games(tmp_path / "two")
+    assert len(found) == 12
+    assert len(set(found.values())) > 6
+    monkeypatch.setattr(selfplay, "SHIPPED_FILE", tmp_path / "shipped.games.xz")
+    monkeypatch.setattr(selfplay, "PROVENANCE", tmp_path / "shipped.games.json")
+    capsys.readouterr()
+    assert run([*play, "--games", "6", "--store", str(tmp_path / "one"), "--ship", "--json"], app, NAME) == 0
+    assert json.loads(capsys.readouterr().out)["games"] == {"brandubh": 6, "ashton-5-4v2": 6}
+    about = json.loads((tmp_path / "shipped.games.json").read_text(encoding="utf-8"))
+    assert about["provenance"]["seed"] == 1
+    assert about["player"] == "alphabeta@nodes=60"
+    with open_collection(lzma.decompress((tmp_path / "shipped.games.xz").read_bytes()), "made") as made:
+        assert made.counts() == {"brandubh": 6, "ashton-5-4v2": 6}
+        assert {file for file, _, _ in made.games()} == set(found)
+        total = made.answer(Board("brandubh")).total
+    assert total == 6

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from reports.puzzles import results
+from reports.puzzles import efforts, results
 from reports.studies.collection.making import format_puzzles, grade, is_symmetrical, tempting_moves
 from reports.studies.collection.shapes import theme_of
 from retrograde.proofs.certificate import build_certificate
@@ -45,7 +45,9 @@ def test_there_are_enough_of_every_kind() -> None:
     assert len(PUZZLES) >= 60
     themed = [puzzle for puzzle in PUZZLES if "theme" in puzzle.tags]
     by_winner = Counter((puzzle.variant, puzzle.stipulation.winner) for puzzle in PUZZLES if puzzle not in themed)
-    assert {variant for variant, _ in by_winner} == {"ashton", "mcgill", "brandubh"}
+    courses = {"bologna", "leiden", "berkeley"}
+    assert {variant for variant, _ in by_winner} == {"ashton", "mcgill", "brandubh"} | courses
+    assert min(sum(puzzle.variant == name for puzzle in PUZZLES) for name in courses) >= 20
     assert min(by_winner.values()) >= 5
     assert len(themed) >= 40
     themes = Counter(puzzle.tags["theme"] for puzzle in themed if puzzle.variant == "copenhagen")
@@ -54,6 +56,16 @@ def test_there_are_enough_of_every_kind() -> None:
     assert {3, 5, 7, 9, 11, 13, 15, 17} <= depths
     deep = {(puzzle.variant, puzzle.stipulation.winner) for puzzle in PUZZLES if puzzle.stipulation.plies > 8}
     assert {("ashton", "white"), ("ashton", "black"), ("mcgill", "white"), ("mcgill", "black")} <= deep
+
+
+def test_the_engine_needs_the_recorded_nodes_for_a_puzzle() -> None:
+    nodes = efforts()
+    assert [*nodes] == [puzzle.id for puzzle in PUZZLES if puzzle.first]
+    assert len({*nodes.values()}) > 100
+    for puzzle in PUZZLES[::40]:
+        searcher, board = Searcher(puzzle.variant, hash_mib=16), Board(puzzle.variant, puzzle.position)
+        found = searcher.search(board, SearchLimits(nodes=min(nodes[puzzle.id], 200_000)))
+        assert (found.move in (puzzle.first or ())) == (nodes[puzzle.id] <= 200_000)
 
 
 def test_the_files_are_as_they_would_be_written() -> None:

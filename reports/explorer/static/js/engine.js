@@ -15,6 +15,16 @@ function short(line, turn) {
   return line.points === null ? String(line.score) : `White ${Math.round(100 * whitePoints(line.points, turn))} %`;
 }
 
+// What a line is worth for the side to move. A shorter win and a longer loss are better.
+const worth = (line) => (proven(line) ? Math.sign(line.mate) * (1e6 - Math.abs(line.mate)) : (line.points ?? line.score));
+
+// The lines, best first. While the engine searches, they come from different depths and are not in order. At its end, its
+// choice stays the first.
+export function inOrder(lines, done) {
+  const sorted = [...lines].sort((one, other) => worth(other) - worth(one) || other.score - one.score);
+  return done ? [lines[0], ...sorted.filter((line) => line !== lines[0])] : sorted;
+}
+
 // `draw(arrows)` draws the position with arrows, and `play(moves)` makes moves.
 export function engine({ game, view, asks, draw, play }) {
   let told = null; // what was found last
@@ -89,21 +99,23 @@ export function engine({ game, view, asks, draw, play }) {
 
   function show() {
     const { turn } = told;
-    const share = Math.round(100 * (whitePoints(told.points, turn) ?? 0.5));
+    const found = inOrder(told.lines, done);
+    const [best] = found;
+    const share = Math.round(100 * (whitePoints(best.points, turn) ?? 0.5));
     const bar = el("div", { class: "evaluation", role: "meter", "aria-label": "White's expected points in per cent", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": share }, el("span"));
     bar.firstChild.style.width = `${share}%`;
-    bar.hidden = told.points === null;
-    const words = proven(told) ? wins(told, turn) : sayPoints(told.score ?? 0, told.points, turn);
-    const lines = told.lines.map((line, rank) =>
+    bar.hidden = best.points === null;
+    const words = proven(best) ? wins(best, turn) : sayPoints(best.score ?? 0, best.points, turn);
+    const lines = found.map((line, rank) =>
       el("li", { class: RANKS[rank] }, el("strong", { text: short(line, turn) }), el("span", { class: "mono line" }, ...moves(line)), line.depth === told.depth ? "" : el("span", { class: "quiet", text: ` (depth ${line.depth})` })),
     );
     byId("engine").replaceChildren(
       bar,
-      el("p", { class: "score", title: proven(told) ? "" : `${told.score ?? 0} centi-logits for ${turn}` }, el("strong", { text: words }), el("span", { class: "quiet", text: ` depth ${told.depth}, ${told.nodes.toLocaleString("en")} nodes${done ? "" : " …"}` })),
+      el("p", { class: "score", title: proven(best) ? "" : `${best.score ?? 0} centi-logits for ${turn}` }, el("strong", { text: words }), el("span", { class: "quiet", text: ` depth ${told.depth}, ${told.nodes.toLocaleString("en")} nodes${done ? "" : " …"}` })),
       el("ol", { class: "lines", "aria-label": "Best lines", onpointerleave: (event) => event.pointerType === "mouse" && leave() }, ...lines),
     );
     // Draw the best move's arrow last, on top of the others.
-    if (view.selected === null) draw(told.lines.map((line, rank) => [line.pv[0], RANKS[rank]]).reverse());
+    if (view.selected === null) draw(found.map((line, rank) => [line.pv[0], RANKS[rank]]).reverse());
   }
 
   button.addEventListener("click", () => {

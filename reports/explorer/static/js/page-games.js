@@ -19,6 +19,7 @@ const EXAMPLE = `[Variant "brandubh"]
 [Black "heuristic"]
 
 1. a4-a5 d3-e3 2. a5-c5 c4-c2 3. d2-e2 d4-d3 4. c5-a5 d3-a3 5. d6-a6 a3-a1`;
+const MOST_BYTES = 2 ** 23;
 const asks = new Asks();
 const view = new BoardView(byId("board"), { onMove: () => {} });
 let game = null;
@@ -41,7 +42,7 @@ async function asksFor() {
   const said = byId("variant").value === OWN ? { rules: own } : { variant: byId("variant").value };
   if (byId("record").value.trim()) return { ...said, record: byId("record").value };
   if (!file) throw new Error("choose a file, or paste a record");
-  if (file.size > 2 ** 21) throw new Error(`the file has ${file.size.toLocaleString("en")} bytes; at most 2,097,152 are read`);
+  if (file.size > MOST_BYTES) throw new Error(`the file has ${file.size.toLocaleString("en")} bytes; at most ${MOST_BYTES.toLocaleString("en")} are read`);
   return { ...said, record_base64: await base64(file) };
 }
 
@@ -127,6 +128,10 @@ byId("load").addEventListener("submit", (event) => {
   load(asksFor, { given: true });
 });
 byId("file").addEventListener("change", () => (byId("record").value = ""));
+byId("shipped").addEventListener("click", () => {
+  const { value } = byId("variant");
+  load(() => ({ shipped: true, ...(value && value !== OWN ? { variant: value } : {}) }), { given: true });
+});
 byId("example").addEventListener("click", () => {
   byId("file").value = "";
   byId("variant").value = "";

@@ -7,11 +7,10 @@ const TAU = 0.5; // how much the volatility may change
 const START = { rating: 1500, deviation: 350, volatility: 0.06 };
 const PUZZLE_DEVIATION = 120;
 
-/** @param {{grade: number | null, plies: number}} puzzle */
-export function puzzleRating({ grade, plies }) {
-  // The grade counts plies and tempting wrong moves (docs/puzzles.md). This is an estimate, not a measurement.
-  return 800 + 220 * (grade ?? 3) + 30 * Math.floor(plies / 2);
-}
+// A puzzle is rated by its length and by how many nodes the engine needs until it finds the first move. Both are
+// measured; their weights are an estimate.
+/** @param {{nodes: number, plies: number}} puzzle */
+export const puzzleRating = ({ nodes, plies }) => 900 + 90 * Math.log2(1 + nodes / 50) + 40 * Math.floor(plies / 2);
 
 /** @param {typeof START} player @param {number} opponent @param {number} score 1 for a win, 0 for a loss */
 export function rated(player, opponent, score) {
