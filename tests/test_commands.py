@@ -26,6 +26,7 @@ from tablut.cli import runtime
 from tablut.cli.runtime import Reply
 from tablut.cli.shell import command_specs, run
 from tablut.cli.streams import AS_JSON
+from tablut.results import grouped
 from tablut.variants import Variant, load_variant
 from tests.support.commands import (
     EXAMPLES,
@@ -99,7 +100,7 @@ def answer_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], 
 
 def words(text: str) -> set[str]:
     """Return the words of a text but for the frames of boards and the marks at the ends of words."""
-    return {word for raw in text.split() if (word := raw.strip("│╭╮╰╯─.:,;"))}
+    return {word for raw in re.split(r"[ \n]+", text) if (word := raw.strip("│╭╮╰╯─.:,;"))}
 
 
 @pytest.mark.parametrize(
@@ -127,9 +128,9 @@ def test_no_number_and_no_label_is_cut_at_any_width(
         assert words(texts["200"]) <= words(text), width
         assert not re.search(r" $", text, re.MULTILINE) or "╭" in text
     assert texts["10"] == texts["40"]
-    printed = {int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", texts["200"])}
+    printed = {int("".join(number.split())) for number in re.findall(r"\d[\d\xa0]*", texts["200"])}
     for number in printed & set(integers(reply.result.model_dump(mode="json"))):
-        pattern = rf"(?<!\d)(?:{number}|{number:,})(?!\d)"
+        pattern = rf"(?<!\d)(?:{number}|{grouped(number)})(?!\d)"
         assert all(re.search(pattern, text) for text in texts.values()), number
 
 

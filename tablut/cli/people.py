@@ -20,7 +20,7 @@ from rich.control import Control
 from rich.segment import Segment
 from rich.text import Text
 
-from tablut.cli.streams import AS_JSON, printable, write_output
+from tablut.cli.streams import AS_JSON, printable, spaced, write_output
 from tablut.position import FILES
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class PeopleConsole(Console):
 
     def __init__(self, *, stderr: bool = False, file: IO[str] | None = None) -> None:
         super().__init__(markup=False, highlight=False, emoji=False, stderr=stderr, file=file)
+        self._exact = False
         columns = os.environ.get("COLUMNS", "")
         if not self.is_terminal and not (columns.isascii() and columns.isdigit()):
             self.width = UNLIMITED
@@ -104,13 +105,16 @@ class PeopleConsole(Console):
     def out(self, *objects: Any, sep: str = " ", end: str = "\n", **settings: Any) -> None:
         """Write text unchanged, except for control characters, which become escapes."""
         text = Text(sep.join(printable(str(thing)) for thing in objects))
+        self._exact = True
         # Rich's own `out` would call `print` above, which breaks lines.
         super().print(text, end=end, **{"no_wrap": True, "overflow": "ignore", "crop": False, **settings})
+        self._exact = False
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render an object. Control characters in its text become escapes; those that rich adds are kept."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+            text = segment.text if segment.control else printable(segment.text)
+            yield segment if segment.control else Segment(text if self._exact else spaced(text), segment.style)
 
 
 # -- tables that never break numbers and labels, at any width ---------------------

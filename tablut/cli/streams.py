@@ -28,7 +28,10 @@ EXIT_INTERRUPTED: Final = 130
 
 _LINE: Final = 1500
 
+_GROUPS: Final = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
+
 _PLAIN = {
+    "\N{NO-BREAK SPACE}": ",",  # between groups of digits
     "●": "b", "○": "w", "♔": "K", "╳": "T", "✕": "X", "☆": "*", "▒": "#", "·": ".",
     "…": "...", "–": "-", "—": "-", "−": "-", "±": "+-", "×": "x", "≤": "<=", "≥": ">=", "≠": "!=",
     "─": "-", "━": "-", "│": "|", "┃": "|", "╭": "+", "╮": "+", "╰": "+", "╯": "+",
@@ -36,13 +39,20 @@ _PLAIN = {
 
 
 def printable(text: str) -> str:
-    r"""Return a text with all control characters except line feeds replaced by escapes."""
+    r"""Return a text with escapes in place of control characters, but not of line feeds and no-break spaces."""
     if text.isprintable():
         return text
     return "".join(
-        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape", "backslashreplace").decode()
+        sign
+        if sign.isprintable() or sign in "\n\N{NO-BREAK SPACE}"
+        else sign.encode("unicode_escape", "backslashreplace").decode()
         for sign in text
     )
+
+
+def spaced(text: str) -> str:
+    """Return a text for people, in which no-break spaces and not commas separate the groups of digits of a number."""
+    return _GROUPS.sub("\N{NO-BREAK SPACE}", text)
 
 
 def one_line(text: str, most: int = _LINE) -> str:
@@ -156,7 +166,7 @@ def write_output(text: str) -> None:
 def complain(message: str) -> None:
     """Write a message as one safe line to standard error, if it is open."""
     try:
-        sys.stderr.write(f"tablut: {one_line(message)}\n")
+        sys.stderr.write(f"tablut: {spaced(one_line(message))}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         # The message cannot be written; the exit code still reports the failure.

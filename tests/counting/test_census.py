@@ -154,7 +154,7 @@ def test_the_command_as_json(capsys: Captured) -> None:
 def test_the_command_for_people(capsys: Captured) -> None:
     assert run(["census", "--plies", "2", "--full", "--against-bounds"]) == 0
     text = capsys.readouterr().out
-    assert "4,408" in text
+    assert "4\xa0408" in text
     assert "551" in text
     assert run(["census", "--plies", "0", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["total"] == 1

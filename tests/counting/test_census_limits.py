@@ -108,7 +108,7 @@ def test_what_is_done_is_shown_before_the_refusal(tmp_path: Path, capsys: Captur
         assert 2 < len(partial["plies"]) < 12
         assert "20.0 kB are free" in captured.err
         assert run([*arguments]) == 2
-        assert "7,276" not in capsys.readouterr().out
+        assert "7\xa0276" not in capsys.readouterr().out
     assert run([*arguments, "--json"]) == 0
     whole = json.loads(capsys.readouterr().out)
     assert [ply["new"] for ply in whole["plies"]][: len(partial["plies"])] == [ply["new"] for ply in partial["plies"]]
