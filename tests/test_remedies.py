@@ -314,6 +314,8 @@ def texts() -> Iterator[tuple[str, str]]:
         tree = ast.parse(source)
         silent = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         silent |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "help"}
+        fields = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and len(node.args) > 1]
+        silent |= {id(node.args[1]) for node in fields if ast.unparse(node.func) in ("Argument", "Option")}
         silent |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
         for node in (node for node in ast.walk(tree) if id(node) not in silent):
             parts = node.values if isinstance(node, ast.JoinedStr) else [node]
