@@ -73,8 +73,9 @@ def _shipped_tables_are_unpacked_once():
     kept = {}
 
     def tiers_within(store, memory):
-        if memory > SHIPPED_TABLE_MIB << 20 or not store.root.is_relative_to(shipped):
-            return unpack(store, memory)  # an analysis loads 300 MB
+        if not store.root.is_relative_to(shipped):
+            return unpack(store, memory)
+        memory = min(memory, SHIPPED_TABLE_MIB << 20)  # an analysis would load 300 MB
         key = store.root, store.variant.digest, memory
         if key not in kept:
             kept[key] = unpack(store, memory)

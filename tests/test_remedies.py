@@ -100,15 +100,15 @@ match random random --nodes 1 -n 2 --most-plies 4 --store {text} => match random
 match random random --nodes 1 -n 2 --most-plies 4 --openings {archive}
 match random random --nodes 1 -n 2 -v copenhagen --adjudicate-tables shipped
 bestmove --player heuristic --threads 2
-bestmove --player greedy --lines 2 => bestmove --player alphabeta --lines 2 --nodes 10
+bestmove --player greedy --lines 2 => bestmove --player alphabeta --lines 2 --nodes 10 --hash 1
 bestmove --player grredy --nodes 1
-bestmove --player mcts --depth 3 => bestmove --player mcts --playouts 3
+bestmove --player mcts --depth 3 => bestmove --player mcts --playouts 3 --hash 1
 bestmove --nodes 1 --hash 99999999 => bestmove --nodes 1 --hash 1
-bestmove --nodes 1 --book {text}
+bestmove --nodes 1 --hash 1 --book {text}
 play --role white --side none --player random --nodes 1
-play --server 127.0.0.1 --role white --port 9 --wait 0
+play --server 127.0.0.1 --role white --port 9 --wait 0 --hash 1
 play --server 127.0.0.1 --role white --timeout 9 --write-script {new}
-play --server 127.0.0.1 --role white --timeout 9 --position x --port 9 --wait 0
+play --server 127.0.0.1 --role white --timeout 9 --position x --port 9 --wait 0 --hash 1
 engine --protocol uci --nodes 5 => engine --protocol uci
 referee --port-white 9 --port-black 9 --timeout 1 => referee --port-white 0 --port-black 0 --timeout 1 --wait 0.1
 report --check --out {new}
@@ -314,6 +314,8 @@ def texts() -> Iterator[tuple[str, str]]:
         tree = ast.parse(source)
         silent = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         silent |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "help"}
+        fields = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and len(node.args) > 1]
+        silent |= {id(node.args[1]) for node in fields if ast.unparse(node.func) in ("Argument", "Option")}
         silent |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
         for node in (node for node in ast.walk(tree) if id(node) not in silent):
             parts = node.values if isinstance(node, ast.JoinedStr) else [node]

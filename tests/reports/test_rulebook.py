@@ -72,7 +72,7 @@ def test_what_decides_a_puzzle_is_proved(decided: str, rules: list[str], undecid
     found = deciding_rules(puzzles[decided], limits, PATIENCE)
     assert (found.rules, found.unknown) == (rules, [])
     assert deciding_rules(puzzles[undecided], limits, PATIENCE).rules == []
-    assert "corners.hostile" in deciding_rules(puzzles[undecided], limits, 0.0).unknown
+    assert "corners.hostile" in deciding_rules(puzzles[undecided], ProofLimits(nodes=1, positions=0), PATIENCE).unknown
 
 
 def test_scenes_end_the_same_under_the_plain_rules() -> None:

@@ -162,7 +162,7 @@ def test_other_values_than_the_published_fail(tmp_path: Path, sound: Path, monke
 
     other = json.loads(published_text([sound]))
     other["games"][GAME.digest]["tiers"]["2v0"] = "0" * 64
-    monkeypatch.setattr(published, "_published", lambda: other)
+    monkeypatch.setattr(published, "_published", lambda: other["games"])
     assert run(["tablebase", "verify", str(sound), "--quick"]) == 1
     assert "differ from those published" in capsys.readouterr().out
 

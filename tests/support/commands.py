@@ -90,7 +90,7 @@ def example_of(name: str, variant: str, **fills: str) -> list[str]:
 
 # Arguments that make a command answer quickly; without --variant where SAYS_ITSELF names the command.
 EXAMPLES: dict[str, list[str]] = {
-    "analyse": [str(_DATA / "records" / "ashton.txt"), "--nodes", "100", "--proof-nodes", "0"],
+    "analyse": [str(_DATA / "records" / "ashton.txt"), "--nodes", "100", "--proof-nodes", "0", "--hash", "1"],
     "apply": ["{move}"],
     "bench": [],
     "bestmove": ["--nodes", "200", "--movetime", "0.5", "--hash", "1"],
@@ -99,7 +99,7 @@ EXAMPLES: dict[str, list[str]] = {
     "census count": ["--plies", "2"],
     "census verify": ["{census}"],
     "convert": ["--to", "grid"],
-    "engine": ["--line", "uci", "--line", "go nodes 200"],
+    "engine": ["--line", "setoption name hash value 1", "--line", "uci", "--line", "go nodes 200"],
     "exclusions": ["--pieces", "2"],
     "book make": ["{folder}/my.book", str(_DATA / "records" / "games.csv")],
     "games": [str(_DATA / "records" / "games.csv")],

@@ -124,7 +124,7 @@ def test_what_games_say_is_what_a_plain_count_says() -> None:
 
 def test_better_moves_than_a_repetition_are_those_of_separate_searches() -> None:
     cell = next(cell for cell in all_cells() if cell.name == "brandubh+repetition")
-    plan = plan_of(cell, 100, 12)
+    plan = plan_of(cell, 100, 24)
     report = play_match(plan)
     found = alternatives(report, plan)
     lost = [one.game for one in report.played if one.game.termination == "repetition"]
