@@ -57,7 +57,7 @@ class PuzzleEfforts(Result):
 def efforts() -> dict[str, int]:
     """Return the number of nodes that the engine needs for each puzzle, keyed by its id.
 
-    For a puzzle whose first move it does not find, this is twice the limit of the search.
+    If the engine does not find a puzzle's first move, this is twice the limit of the search.
     """
     stored = read_stored("puzzles", "effort", PuzzleEfforts, lambda _, __: None)
     return {puzzle["id"]: puzzle["nodes"] or 2 * stored["limit"] for puzzle in stored["puzzles"]}

@@ -160,7 +160,7 @@ def _reading(table: Any, count: int, like: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def words_at(_typing_context: Any, table: Any, _index: Any, like: Any) -> Any:
-    """Return the number at an index of a table. The table's numbers have as many words as ``like``."""
+    """Return the number at the given index of a table. The table's numbers have as many words as ``like``."""
     return _reading(table, like.count, like)
 
 

@@ -3,7 +3,7 @@
 In threads of the serving process, searches would occupy the interpreter's lock and delay every probe. A worker is
 therefore a separate process that is started on demand and reused. It runs one job at a time, sends messages about the
 job, and ends when the process that started it ends. If a job exceeds its time limit, or does not end within a few
-seconds of its visitor's disconnection, it is killed together with its worker. If a job exhausts memory, the system
+seconds after its visitor disconnects, it is killed together with its worker. If a job exhausts memory, the system
 kills it. Other jobs are not affected.
 
 The pools in ``concurrent.futures`` and pebble choose the process for a job themselves. A job could then neither send

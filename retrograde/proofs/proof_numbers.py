@@ -516,7 +516,7 @@ def read_proofs(
     board_array: BoardArray,
     results: Numbers,
 ) -> None:
-    """Write the quickest winning move proved for each position and the win's length, in shape (n, 2).
+    """For each position, write the quickest proved winning move and the length of the win, in shape (n, 2).
 
     The positions have shape (n, W). The prover is to move in all positions, with ``lefts`` plies left. The board is
     scratch memory.

@@ -259,7 +259,7 @@ def _entry_at(
 
 @called
 def _look_up_row(data: ProofData, change: int, king: int) -> None:
-    """Look up the row for the current king and row soldiers, and record it for a change, in O(cells * men) time."""
+    """Look up the row for the current king and row soldiers in O(cells * men) time, and store it for later changes."""
     index, memory, cells = data.tiers, data.memory, data.tiers.square.cells
     row_cells = memory.white if data.listing.row_kind == 1 else memory.black
     first, element, others = row_of(index, data.tier, king, row_cells, memory.scratch)

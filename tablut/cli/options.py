@@ -1,4 +1,4 @@
-"""Parts of requests that many commands share, and the functions that read their values."""
+"""Request fields that many commands share, and functions that read the values of these fields."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ _UNUSED = {
 
 
 class _Identity(FunctionIdentity):
-    """Identity of a function in numba, with a number that is unique across processes."""
+    """Identifier of a function in numba, including a number that is unique across processes."""
 
     _unique_ids = count(secrets.randbits(48))
 

@@ -166,7 +166,7 @@ def short_name(name: str) -> str:
 
 
 def write_name(name: str) -> str:
-    """Return a client's JSON for its player's name."""
+    """Return the JSON in which a client gives its player's name."""
     return json.dumps(name)
 
 

@@ -29,7 +29,7 @@ _TRAPS: Final = 2
 
 
 class MaskTables(NamedTuple):
-    """Tables for the ranking of combinations of places.
+    """Tables for ranking combinations of places.
 
     Attributes
     ----------

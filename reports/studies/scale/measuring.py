@@ -160,7 +160,7 @@ def in_memory(base: Path, variant: Variant, material: tuple[int, int], kind: typ
 
 
 def windows(variant: Variant, defenders: int) -> Windows:
-    """Return the number of rows that a slice needs, as a multiple of its own rows, for increasing numbers of slices."""
+    """Return how many rows a slice needs in relation to its own rows, for increasing numbers of slices."""
     tier, rng = SlicedTier(variant, (1, defenders)), random.Random(defenders)
     slices, seen = [], []
     count = 1

@@ -508,7 +508,7 @@ def _evaluate(context: Context, task: Pass) -> int:
 
 @kernel
 def forward_pass(directory: NDArray[np.int64], arguments: Pass, first: int, last: int) -> int:
-    """Examine the moves from all positions in the given rows whose items are not final.
+    """Examine the moves from all positions in the given rows, except positions whose items are final.
 
     The pass takes O(examined entries * moves) time.
     """

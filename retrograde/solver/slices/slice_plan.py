@@ -192,7 +192,7 @@ _held = threading.local()
 
 
 class Runs(NamedTuple):
-    """A tier's entries that a window contains, as runs of consecutive entries.
+    """The entries of a tier that lie within a window, as runs of consecutive entries.
 
     - ``starts``, ``lengths``: First entry of each run in the whole tier, in ascending order, and the number of entries
       in the run.

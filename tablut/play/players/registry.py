@@ -337,7 +337,7 @@ def check_lines(name: str, lines: int, parameter: str = "lines") -> None:
 
 
 def make_player(name: str, variant: VariantLike, options: PlayerOptions | None = None) -> Player:
-    """Return a new player of a ``variant``, given its ``name``, one of `player_names`, and its ``options``.
+    """Return a new player for a ``variant``. Its ``name`` is one of `player_names`, and ``options`` configure it.
 
     Raises
     ------

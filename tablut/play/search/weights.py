@@ -294,7 +294,7 @@ def _row(builder: Any, rows: Any, number: Any) -> Any:
 
 
 def _add_men(builder: Any, rows: Any, sums_at: Any, word: Any, first_row: int) -> None:
-    """Add the rows of the men in a word, starting with the lowest bit.
+    """Append the row of each man in a word of packed men, starting with the lowest bit.
 
     For an empty word, ``cttz`` returns 64, which is the index of the row of zeros.
     """
