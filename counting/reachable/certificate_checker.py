@@ -482,7 +482,7 @@ class Checker:
                 yield dict(before.pieces)
 
     def _came_last(self, pieces: dict[Cell, str], cell: Cell, depth: int) -> bool:
-        """Return whether a piece in the set could have arrived last, by a move that captured no other piece of the set."""
+        """Return whether a piece could have arrived last, by a move that captured no other piece of the set."""
         return next(self._before(pieces, cell, depth), None) is not None
 
     def _out_of_reach(self, pieces: Mapping[Cell, str], depth: int) -> bool:
