@@ -176,11 +176,13 @@ def prove(channel: Channel, request: SolveRequest, limits: ProofLimits, folder: 
             if found := solver.so_far():
                 channel.send("said", f"at most {limits.seconds:g} s, {found.nodes:,} nodes so far")
 
-    threading.Thread(target=tell, daemon=True, name="progress").start()
+    progress = threading.Thread(target=tell, daemon=True, name="progress")
+    progress.start()
     try:
         solution = solver.solve(board.position, plies_left=request.plies_left, all_wins=request.all_wins)
     finally:
         ended.set()
+        progress.join()  # so that no message follows the answer
     left = board.variant.rules.move_limit if request.plies_left is None else request.plies_left
     return SolvedResult(**SolutionResult.model_validate(solution).model_dump(), plies_left=left)
 
