@@ -1,5 +1,6 @@
 """Probing a tablebase for a position, for every legal move on a board, or for an array of positions.
 
+>>> from tablut import Board
 >>> from tablut.position import Position
 >>> from tablut.variants import load_variant
 >>> tablebase = prober_for(load_variant("ashton"))

@@ -166,7 +166,7 @@ def write_output(text: str) -> None:
 def complain(message: str) -> None:
     """Write a message as one safe line to standard error, if it is open."""
     try:
-        sys.stderr.write(f"tablut: {spaced(one_line(message))}\n")
+        sys.stderr.write(f"tablut: {one_line(message)}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         # The message cannot be written; the exit code still reports the failure.

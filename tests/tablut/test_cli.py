@@ -256,7 +256,7 @@ def test_drawings_into_a_file_and_a_record_that_cannot_be_saved(
     assert "--png 'file': is not a folder" in refusal(capsys, "replay", "game.txt", "--png", "file")
     endless = '[Variant "brandubh"]\n' + "1. a4-a3 d5-c5 2. a3-a4 c5-d5\n" * 501
     Path("long.txt").write_text(re.sub(r"[12]\.", "", endless))
-    assert "2\xa0005 boards" in refusal(capsys, "replay", "long.txt", *drawings)
+    assert "2,005 boards" in refusal(capsys, "replay", "long.txt", *drawings)
     Path("long.txt").unlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "game.txt"]
     assert Path("file").read_text() == "kept"
@@ -406,7 +406,7 @@ def test_where_no_answer_makes_sense_there_is_none(capsys: Captured, command: li
 def test_a_record_longer_than_any_game(capsys: Captured, tmp_path: Path) -> None:
     file = tmp_path / "game.txt"
     file.write_text('[Variant "leiden"]\n' + "e4-f4 e2-f2 f4-e4 f2-e2\n" * 5001)
-    assert "has 20\xa0004 moves, but at most 20\xa0000 are replayed" in refusal(capsys, "replay", str(file))
+    assert "has 20,004 moves, but at most 20,000 are replayed" in refusal(capsys, "replay", str(file))
 
 
 # -- an environment in which compiled code cannot run ------------------------------------

@@ -261,7 +261,13 @@ def test_a_damaged_kernel_is_compiled_anew(monkeypatch, tmp_path):
     assert kernel(_plus)(1) == 2
     (path,) = tmp_path.rglob("*.kernel")
     whole = path.read_bytes()
-    for content in (b"", whole[:-1], whole[:60] + bytes([whole[60] ^ 1]) + whole[61:], bytes(len(whole)), b"\x80\x04N."):
+    for content in (
+        b"",
+        whole[:-1],
+        whole[:60] + bytes([whole[60] ^ 1]) + whole[61:],
+        bytes(len(whole)),
+        b"\x80\x04N.",
+    ):
         path.write_bytes(content)
         before = clocks.compiled_kernels()
         assert kernel(_plus)(1) == 2
