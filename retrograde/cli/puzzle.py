@@ -89,9 +89,8 @@ def list_command(request: ListPuzzlesRequest) -> Reply:
     # Built-in files name their rules; other files need not.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
-    filters = Filter(**request.among(Filter._fields), grades=request.grade)
-    if not shipped:
-        filters = filters._replace(variant=None)
+    wanted = request.among(["side", "winner", "shortest", "longest", "theme"])
+    filters = Filter(variant if shipped else None, grades=request.grade, **wanted)
     found = _List(file=file, puzzles=[facts_of(puzzle) for puzzle in choose(puzzles, filters)])
     return Reply(
         found,

@@ -405,7 +405,8 @@ def query_command(request: QueryRequest) -> Reply:
     from retrograde.tablebase.store import open_store
 
     check_range(request.shortest, request.longest)
-    query = TableQuery(materials=read_materials(request.material), **request.among(TableQuery._fields))
+    wanted = request.among(["wdl", "side", "shortest", "longest", "zugzwang", "order"])
+    query = TableQuery(materials=read_materials(request.material), **wanted)
     files = open_store(request.store)
     with progress("query") as observer:
         observer.begin("entries")

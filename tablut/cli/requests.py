@@ -35,8 +35,8 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
     def among(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return the fields that have one of the names, as arguments of a library function."""
-        return {name: getattr(self, name) for name in names if name in type(self).model_fields}
+        """Return the fields with the given names, as arguments of a library function."""
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def beginning(names: Callable[[], Iterable[str]]) -> Completion:
 
 
 def params_of(command: Callable[..., Reply]) -> list[click.Parameter]:
-    """Return the parameters of a command: the fields of the base classes of its request, then those of the request."""
+    """Return the parameters of a command, beginning with those that its request inherits."""
     model = _request_of(command)
     return [_param_of(name, model.model_fields[name]) for name in _field_names(model)]
 

@@ -425,7 +425,7 @@ _REFERENCE: Final = ("file", "number", "white", "black", "date", "result")
 
 
 class Collection:
-    """A collection that several threads can read; see `open_collection`. All data are compared with their digests."""
+    """A collection opened by `open_collection`. Several threads can read it, and all data are checked by digests."""
 
     def __init__(self, shown: str, file: CollectionFile) -> None:
         self._file, self._rules = file, dict[int, Variant]()
@@ -538,7 +538,7 @@ def _played_move(mover: str, same: list[Move], results: list[int]) -> PlayedMove
 def open_collection(source: Path | bytes, shown: str = "") -> Iterator[Collection]:
     """Open a collection for reading, and close it at the end of the context. A damaged file raises `DamagedError`.
 
-    The collection is a file, the content of a file, or `SHIPPED`. Errors name it as ``shown``, by default by its path.
+    The collection is a file, the content of a file, or `SHIPPED`. Errors refer to it as ``shown``, by default by its path.
     """
     with open_file(source, shown := shown or f"collection {str(source)!r}") as file:
         yield Collection(shown, file)

@@ -180,7 +180,7 @@ class NaiveGame:
         )
 
     def parse_move(self, name: str) -> NaiveMove:
-        """Return the move, which need not be legal, with a ``name`` such as ``e4-e7``.
+        """Return the move with a ``name`` such as ``e4-e7``. The move need not be legal.
 
         Raises
         ------
