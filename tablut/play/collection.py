@@ -538,7 +538,8 @@ def _played_move(mover: str, same: list[Move], results: list[int]) -> PlayedMove
 def open_collection(source: Path | bytes, shown: str = "") -> Iterator[Collection]:
     """Open a collection for reading, and close it at the end of the context. A damaged file raises `DamagedError`.
 
-    The collection is a file, the content of a file, or `SHIPPED`. Errors refer to it as ``shown``, by default by its path.
+    The collection is a file, the content of a file, or `SHIPPED`. Errors refer to it as ``shown``, which is its path by
+    default.
     """
     with open_file(source, shown := shown or f"collection {str(source)!r}") as file:
         yield Collection(shown, file)
